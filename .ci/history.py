@@ -38,8 +38,8 @@ def choose(first: str, last: str = "HEAD") -> list[str]:
         *_git("rev-parse", first),
         *_git("rev-list", "--first-parent", "--reverse", f"{first}..{last}"),
     ]
-    asked = "".join(f"{commit}:{path}\n" for commit in commits for path in _MEASURED)
-    names = _git("cat-file", "--batch-check=%(objectname)", text=asked)
+    objects = "".join(f"{commit}:{path}\n" for commit in commits for path in _MEASURED)
+    names = _git("cat-file", "--batch-check=%(objectname)", text=objects)
     seen, changing = set[tuple[str, ...]](), []
     for at, commit in enumerate(commits):
         found = names[at * len(_MEASURED) :][: len(_MEASURED)]

@@ -94,9 +94,9 @@ def install(requirements: Sequence[str]) -> None:
     """Install wheels with their extras, and what these need, over whatever was there."""
     wheels = build()
     named = ["seambase", *requirements]
-    asked = [_of(wheels, one) for one in named]
+    ours = [_of(wheels, one) for one in named]
     again = [part for name in PROJECTS for part in ("--reinstall-package", name)]
-    _uv("pip", "install", "--quiet", "--python", sys.executable, *again, *asked)
+    _uv("pip", "install", "--quiet", "--python", sys.executable, *again, *ours)
 
 
 def _of(wheels: dict[str, Path], requirement: str) -> str:
@@ -149,15 +149,15 @@ def _gcc_runtime() -> str:
     """What chooses between copies of loops: the runtime of zig's clang knows no processor."""
     if platform.machine() != "x86_64" or shutil.which("gcc") is None:
         sys.exit("wheels for x86_64 need the runtime of a gcc of that processor: apt install gcc")
-    asked = ["gcc", "-print-libgcc-file-name"]
-    return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+    command = ["gcc", "-print-libgcc-file-name"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def check(pythons: Sequence[str]) -> None:
     """Install what was released into empty environments, and use it."""
     for python in pythons:
-        asked = [_uv_program(), "python", "find", "--no-python-downloads", python]
-        if subprocess.run(asked, capture_output=True, check=False).returncode:
+        command = [_uv_program(), "python", "find", "--no-python-downloads", python]
+        if subprocess.run(command, capture_output=True, check=False).returncode:
             sys.exit(f"there is no Python {python}: name the program itself, or leave it out")
     suffix = f"*_{platform.machine()}.whl"
     base, ours, judge = (

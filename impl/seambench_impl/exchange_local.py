@@ -84,7 +84,7 @@ class LocalReceiver:
             self._exchange.cancel(reason)
 
     def close(self) -> None:
-        """Drop what nobody has read; who still writes is told. Repeatable."""
+        """Drop what nobody has read; who still writes learns of it. Repeatable."""
         with self._changed:
             self._here.pop(self.address, None)
         if self._exchange is None:

@@ -86,7 +86,7 @@ def _from_sources(folder: Path, parent: JavaClasses) -> JavaClasses:
         raise UsageError(f"{folder}: {error}") from error
 
 
-def _found(name: str) -> tuple[JniLoader, Facts]:
+def _loaded(name: str) -> tuple[JniLoader, Facts]:
     """What finds a scanner's class on the class path, and what it states."""
     parts = _class_path()
     return _loader(name, parts), _facts(name, parts)
@@ -107,7 +107,7 @@ class _StatedColumns(JavaColumns):
     kind: Kind = "peer"
 
     def __init__(self, name: str) -> None:
-        loader, facts = _found(name)
+        loader, facts = _loaded(name)
         super().__init__(loader, name)
         self.name, self.version = f"java:{name}", facts.version
         # Type strings are read by the classes that it extends, which are ours.
@@ -125,7 +125,7 @@ def java_columns(name: str) -> JavaColumns:
 
 def java_reader(name: str) -> JavaReader | BoundReader:
     """The scan seam by a user's scanner: one of ours as it is, one of another package by units."""
-    loader, facts = _found(name)
+    loader, facts = _loaded(name)
     found = loader.classes.java_class(name).class_
     ours = (loader.classes.java_class(one).class_ for one in (_SCANNER, _FACTORY))
     reader = JavaReader if any(one.isAssignableFrom(found) for one in ours) else BoundReader

@@ -89,7 +89,7 @@ class JniReader(AutoReader):
         return scan.read_by("jni", read, only_merged=self._only_merged)
 
     def _reads(self, format_: str, request: ScanRequest) -> ReadRows:
-        """What reads a table's units. What cannot be had is told here, not in the stream."""
+        """What reads a table's units. What cannot be had raises here, not in the stream."""
         if format_ == "hive":
             return HiveFiles(local_folder(request), more=self._more).read
         if format_ == "paimon":

@@ -1,6 +1,6 @@
 """Competitors in processes of their own: what one leaves in memory and threads meets no other.
 
-A competitor is told as a task, by a function of a module and its arguments, and is made where it
+A competitor is given as a task, by a function of a module and its arguments, and is made where it
 runs. A process serves the tasks that it is given one after the other, as long as it lives; one that
 dies is an error of that run, and the next task has a new one.
 """
@@ -158,12 +158,12 @@ def _answer(pipe: Connection) -> None:
     here, tasks = Here(), dict[int, Task]()
     while True:
         try:
-            asked = pipe.recv()
+            message = pipe.recv()
         except EOFError:
             return
-        if asked is None:
+        if message is None:
             return
-        word, number, task = asked
+        word, number, task = message
         if task is not None:
             tasks[number] = task
             gc.freeze()

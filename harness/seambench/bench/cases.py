@@ -44,7 +44,7 @@ SCANNED = "lineitem"
 
 
 @dataclass
-class Told:
+class LastRun:
     """What is known of a reader's last run.
 
     Attributes:
@@ -161,7 +161,7 @@ def _of_tables(
             evicted.append(_evict(reader.dataset.path))
         return clock(run)
 
-    return Competitor(run, judge, timed, memory, lambda: _told(scans(), evicted == [True]))
+    return Competitor(run, judge, timed, memory, lambda: _last_run(scans(), evicted == [True]))
 
 
 def _evict(folder: Path) -> bool:
@@ -179,25 +179,25 @@ def _evict(folder: Path) -> bool:
     return True
 
 
-def _told(scans: Sequence[Scan], evicted: bool) -> Told:
+def _last_run(scans: Sequence[Scan], evicted: bool) -> LastRun:
     """What the reports of scans say together."""
-    told = Told(cluster=running_cluster(), evicted=evicted)
+    run = LastRun(cluster=running_cluster(), evicted=evicted)
     for scan in scans:
         report = scan.report()
         for path, count in report.paths.items():
-            told.paths[path] = told.paths.get(path, 0) + int(count)
+            run.paths[path] = run.paths.get(path, 0) + int(count)
         for what, seconds in report.seconds.items():
-            told.spent[what] = told.spent.get(what, 0.0) + seconds
-        told.warnings += [
+            run.spent[what] = run.spent.get(what, 0.0) + seconds
+        run.warnings += [
             Skipped(file=w.file, offset=w.offset, reason=w.reason) for w in report.warnings
         ]
-    return told
+    return run
 
 
-def _with_difference(found: Finding | Arrived, difference: str) -> Finding:
+def _with_difference(finding: Finding | Arrived, difference: str) -> Finding:
     """The same finding with what else is wrong."""
-    assert isinstance(found, Finding)
-    return Finding(found.expected, found.answer, difference, found.rows, found.bytes)
+    assert isinstance(finding, Finding)
+    return Finding(finding.expected, finding.answer, difference, finding.rows, finding.bytes)
 
 
 class QueryCase:

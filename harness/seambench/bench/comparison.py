@@ -20,7 +20,7 @@ import msgspec
 
 from seambase.errors import InputError, UnavailableError, UsageError
 from seambench.bench.apart import Apart, Here, Home, competitor_at
-from seambench.bench.cases import SCANNED, SCANS, Case, QueryCase, ScanCase, Told
+from seambench.bench.cases import SCANNED, SCANS, Case, LastRun, QueryCase, ScanCase
 from seambench.bench.listener import Listener
 from seambench.bench.measure import take_turns
 from seambench.bench.quiet import Watch
@@ -78,7 +78,7 @@ def compare_readers(
     _check(options)
     scanners = {name: _scanner(name) for name in options.readers}
     watch = Watch(options.wait_seconds, listener.running)
-    recording = Recording(options.command, options.samples, options.threads, watch.told)
+    recording = Recording(options.command, options.samples, options.threads, watch.busy)
     cases = _cases(options)
     listener.plan(len(cases))
     found: dict[str, list[Timing]] = {name: [] for name in options.readers}
@@ -206,8 +206,8 @@ def _run_case(
     found: list[tuple[str, Timing]] = []
     for name, reader in by_name.items():
         result = results.get(name) or Measurement(error=reader.problem)
-        told = competitors[name].about if name in tasks else None
-        about = told() if told and result.error is None else Told()
+        last = competitors[name].about if name in tasks else None
+        about = last() if last and result.error is None else LastRun()
         clusters.add(about.cluster)
         expected = tasks[name][1] if name in tasks else None
         found.append((reader.name, _timing(case, reader, expected, about, result)))
@@ -215,7 +215,7 @@ def _run_case(
 
 
 def _timing(
-    case: Case, reader: Reader, expected: str | None, about: Told, result: Measurement
+    case: Case, reader: Reader, expected: str | None, about: LastRun, result: Measurement
 ) -> Answered:
     """The timing, with what the reader's scans report."""
     result.evicted = about.evicted
@@ -230,9 +230,9 @@ def _timing(
         spent=about.spent,
     )
     # A record names no folder of the machine that made it.
-    dataset, told = reader.dataset, timing.reason
+    dataset, reason = reader.dataset, timing.reason
     return msgspec.structs.replace(
-        timing, reason=told and told.replace(str(dataset.path), dataset.name)
+        timing, reason=reason and reason.replace(str(dataset.path), dataset.name)
     )
 
 

@@ -34,12 +34,12 @@ def drain(reader: str, request: dict[str, Any]) -> dict[str, Any]:
 
 def main() -> None:
     """Answer the request given as the only argument."""
-    asked = json.loads(sys.argv[1])
+    given = json.loads(sys.argv[1])
     try:
-        told = drain(asked["reader"], asked["request"])
+        drained = drain(given["reader"], given["request"])
     except SeambenchError as error:
         sys.exit(str(error))
-    sys.stdout.write(json.dumps(told) + "\n")
+    sys.stdout.write(json.dumps(drained) + "\n")
 
 
 if __name__ == "__main__":

@@ -99,13 +99,13 @@ def measure_kernels(
     listener = listener or Listener()
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="seambench-kernels-"))
-        asked = plan(Path(folder), **_typed(plan, settings))
-        chosen = [k for k in asked.kernels if not only or any(text in k.case for text in only)]
+        planned = plan(Path(folder), **_typed(plan, settings))
+        chosen = [k for k in planned.kernels if not only or any(text in k.case for text in only)]
         if not chosen:
-            cases = ", ".join(kernel.case for kernel in asked.kernels)
+            cases = ", ".join(kernel.case for kernel in planned.kernels)
             raise UsageError(f"no kernel has such a name; they are {cases}")
         watch = Watch(wait_seconds, listener.running)
-        recording = Recording(command, samples, busy=watch.told)
+        recording = Recording(command, samples, busy=watch.busy)
         competitors = {}
         for kernel in chosen:
             if kernel.name in competitors:
@@ -115,8 +115,8 @@ def measure_kernels(
             competitors[kernel.name] = competitor_at(home, kernel.task)
         results = take_turns(competitors, samples, on_run=listener.running, watch=watch)
     timings = [_timing(kernel, results[kernel.name]) for kernel in chosen]
-    about = implementation_info(asked.by, registry.resolve(asked.seam, asked.by))
-    return recording.record(about, timings, dataset=asked.origin)
+    about = implementation_info(planned.by, registry.resolve(planned.seam, planned.by))
+    return recording.record(about, timings, dataset=planned.origin)
 
 
 def _typed(plan: Plan, settings: Mapping[str, str]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from seambench.records.model import Timing
 
 
 class Listener:
-    """Told what happens; the command line shows it. This one keeps silent."""
+    """Called as things happen; the command line shows it. This one keeps silent."""
 
     def plan(self, total: int) -> None:
         """Number of cases (of all data sets together) to come."""

@@ -234,7 +234,7 @@ def _is_over(result: Measurement, budget_seconds: float | None) -> bool:
 
 def _run_once(competitor: Competitor, result: Measurement, place: int | None) -> None:
     try:
-        result.found, sample = timed(competitor)
+        result.finding, sample = timed(competitor)
     except Exception as error:
         result.error = error
     if result.failed:
@@ -250,7 +250,7 @@ def _watch_once(memory: MemoryRun, result: Measurement) -> None:
     """The run for memory; a wrong answer in it counts like any other."""
     gc.collect()
     try:
-        result.found, result.peak_bytes, result.growth_bytes = memory()
+        result.finding, result.peak_bytes, result.growth_bytes = memory()
     except Exception as error:
         result.error = error
     if result.failed:

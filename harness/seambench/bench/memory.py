@@ -96,8 +96,8 @@ class Drained:
 
 def run_drain(reader: str, request: Mapping[str, Any], timeout: float = 600.0) -> Drained:
     """Stream a scan in a fresh process, dropping batches as they come, and tell its peak memory."""
-    asked = json.dumps({"reader": reader, "request": dict(request)})
-    command = [sys.executable, "-m", "seambench.bench.drain", asked]
+    given = json.dumps({"reader": reader, "request": dict(request)})
+    command = [sys.executable, "-m", "seambench.bench.drain", given]
     pipe = subprocess.PIPE
     environment = os.environ | {"PYTHONUNBUFFERED": "1"}
     with (
@@ -114,9 +114,9 @@ def run_drain(reader: str, request: Mapping[str, Any], timeout: float = 600.0) -
     if process.returncode != 0:
         last = problem.strip().splitlines()[-1:] or [f"exit code {process.returncode}"]
         raise SeambenchError(f"{reader}: a streamed scan failed: {last[0]}")
-    told = json.loads(said.strip().splitlines()[-1])
+    came = json.loads(said.strip().splitlines()[-1])
     # Children (a command's process, Java) count too; the process itself knows its peak exactly.
-    return Drained(told["rows"], told["seconds"], told["peak_bytes"] + peak.peak_of_children)
+    return Drained(came["rows"], came["seconds"], came["peak_bytes"] + peak.peak_of_children)
 
 
 class _TreePeak(_Sampler):

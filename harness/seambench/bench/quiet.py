@@ -1,7 +1,7 @@
 """Whether the machine does anything else while it is timed.
 
 Processor time that neither this process nor any that it started has spent is other people's work,
-and stolen time is what the host gave to somebody else. Both are told as per cent of all cores.
+and stolen time is what the host gave to somebody else. Both are in per cent of all cores.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Watch:
         self._again += rounds
         self._mark = _now()
 
-    def told(self) -> Busy:
+    def busy(self) -> Busy:
         """What there was in the stretches that count, or until now if there are none."""
         during, stolen = _shares(self._kept if self._kept[0] else _spent(self._begin))
         return structs.replace(self._before, during=during, stolen=stolen, again=self._again)

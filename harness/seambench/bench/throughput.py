@@ -91,7 +91,7 @@ def measure_throughput(
     listener = listener or Listener()
     found = {name: _implementation(options.seam, name) for name in options.implementations}
     watch = Watch(options.wait_seconds, listener.running)
-    recording = Recording(options.command, options.samples, busy=watch.told)
+    recording = Recording(options.command, options.samples, busy=watch.busy)
     timings: dict[str, list[Timing]] = {name: [] for name in (*found, MEMCPY)}
     with contextlib.ExitStack() as stack:
         homes = {name: Apart(name) for name in timings}
@@ -145,7 +145,7 @@ class _Rows:
 
 def _measure_batch(
     options: ThroughputOptions,
-    found: Mapping[str, Any],
+    implementations: Mapping[str, Any],
     of: _Rows,
     homes: Mapping[str, Home],
     timings: dict[str, list[Timing]],
@@ -157,7 +157,7 @@ def _measure_batch(
     expected = digest_reader(batch)
     over = generated_rows(f"lineitem, {batch.num_rows} rows", _SCALE)
     stages: dict[str, dict[str, Stage]] = {}
-    for name, implementation in found.items():
+    for name, implementation in implementations.items():
         for stage in _stages(implementation, batch):
             if not options.only or any(word in stage.name for word in options.only):
                 stages.setdefault(stage.name, {})[name] = stage

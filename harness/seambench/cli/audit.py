@@ -27,7 +27,7 @@ def audit(
         typer.Argument(help="Folder of the table, or its address (s3://, gs://, hdfs://)."),
     ] = None,
     seconds: Annotated[
-        float, typer.Option(min=1, help="Most time for everything; what is left out is told.")
+        float, typer.Option(min=1, help="Most time for everything; what is left out is named.")
     ] = 60.0,
     most_bytes: Annotated[
         str,
@@ -125,20 +125,20 @@ def audit(
         raise typer.Exit(_UNANSWERED)
 
 
-def _show(found: Audit, *, as_json: bool) -> None:
+def _show(result: Audit, *, as_json: bool) -> None:
     if as_json:
         import msgspec
 
-        print_json(msgspec.to_builtins(found))
+        print_json(msgspec.to_builtins(result))
         return
     from seambench.seams.scan.audit.words import sections, verdict
 
     out = console()
-    for section in sections(found):
+    for section in sections(result):
         out.print(f"\n{section.title}", style="bold", markup=False)
         cells = [[plain_text(cell) for cell in row] for row in section.rows]
         if not narrow_rows(out, section.columns, cells, whole=True):
             print_rows(section.columns, section.rows, whole=True)
         for line in (*section.details, *([section.note] if section.note else [])):
             out.print(plain_text(line), markup=False)
-    out.print(f"\n{plain_text(verdict(found))}", markup=False)
+    out.print(f"\n{plain_text(verdict(result))}", markup=False)

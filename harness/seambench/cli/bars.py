@@ -51,7 +51,7 @@ def bars(
     """Hold each declared figure against the newest run that stands; 1 where one is missed.
 
     A run stands with seven samples of each, from a clean checkout on a quiet machine; a figure
-    without one is told with the reason, and 2 is the exit code where there is none at all.
+    without one is shown with the reason, and 2 is the exit code where there is none at all.
     """
     from seambase.errors import UsageError
     from seambench.cli.stages.judging import show_again, show_judged

@@ -267,8 +267,8 @@ def _how_to_get(package: str, peer: Peer) -> str:
     """The version that is judged here, or an environment of its own where it has what it needs."""
     from importlib import metadata
 
-    for asked in metadata.requires("seambench") or ():
-        requirement = asked.partition(";")[0].strip()
+    for line in metadata.requires("seambench") or ():
+        requirement = line.partition(";")[0].strip()
         if re.split("[^A-Za-z0-9_-]", requirement)[0] == package:
             return how_to_install(requirement)
     return f"name {peer.name}@{peer.versions[-1]}: it gets an environment of its own"

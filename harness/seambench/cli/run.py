@@ -159,7 +159,7 @@ def run(
         runs = samples + 1 + memory
         _show_plan(context, options, readers, queries, runs, conformance, results, site)
         raise typer.Exit
-    with _told_how_to_go_on():
+    with _resume_hint():
         code = _run(options, measured, wait, results, site, conformance, resume)
     raise typer.Exit(code)
 
@@ -176,7 +176,7 @@ def _run(
     """The four stages; the exit code."""
     from seambench.bench.comparison import ComparisonOptions
     from seambench.bench.unfinished import Unfinished
-    from seambench.cli.stages.closing import found_in, show_closing
+    from seambench.cli.stages.closing import result_of, show_closing
     from seambench.data import generate
 
     err = error_console()
@@ -195,7 +195,7 @@ def _run(
     err.print("4 of 4: page")
     page = _build(results, site)
     by_name = {record.implementation.name: record for record in records}
-    show_closing({name: found_in(_of(name, checked), by_name.get(name)) for name in readers}, page)
+    show_closing({name: result_of(_of(name, checked), by_name.get(name)) for name in readers}, page)
     return code
 
 
@@ -234,7 +234,7 @@ def _identity(
 
 
 @contextlib.contextmanager
-def _told_how_to_go_on() -> Iterator[None]:
+def _resume_hint() -> Iterator[None]:
     """Say how to resume when a run ends before its end; a refusal says itself what to do."""
     try:
         yield
@@ -263,7 +263,7 @@ def _quick(
     context: typer.Context, readers: Sequence[str], results: Path, site: Path, *, dry_run: bool
 ) -> None:
     """Answers over golden tables, and the page; ends the command."""
-    from seambench.cli.stages.closing import found_in, show_closing
+    from seambench.cli.stages.closing import result_of, show_closing
     from seambench.cli.stages.planned import Planned, show_planned
     from seambench.cli.stages.quick import offered, quick_cases, run_quick
     from seambench.conformance.load import load_cases
@@ -284,7 +284,7 @@ def _quick(
         name: [conformance_of("scan", [one for one in seen if one.implementation == name])]
         for name in readers
     }
-    show_closing({name: found_in(part) for name, part in parts.items()}, page)
+    show_closing({name: result_of(part) for name, part in parts.items()}, page)
     failed = [one for one in seen if one.failed]
     if failed or not any(one.is_verdict for one in seen):
         raise typer.Exit(1)

@@ -172,12 +172,12 @@ class Isolated:
         """Have the process read the case files first, which counts in no case; how it failed."""
         if "root" not in request:
             return None
-        asked = {part: request[part] for part in ("root", "golden", "begins")}
-        asked["seam"] = request.get("seam", self.seam)
-        where = (asked["seam"], asked["root"], asked["golden"], *request["begins"])
+        files = {part: request[part] for part in ("root", "golden", "begins")}
+        files["seam"] = request.get("seam", self.seam)
+        where = (files["seam"], files["root"], files["golden"], *request["begins"])
         if where in self._loaded:
             return None
-        answer = self._ask({"do": "load", **asked}, self._limits.start_seconds)
+        answer = self._ask({"do": "load", **files}, self._limits.start_seconds)
         if answer.get("loaded"):
             self._loaded.add(where)
             return None

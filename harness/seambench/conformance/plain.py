@@ -89,8 +89,8 @@ def spelling(value: Any, type_: str) -> Any:
         of = parts_of(inner)[1]
         return {key: _or_null(spelling(item, of)) for key, item in dict(value).items()}
     if kind == "struct":
-        told = ((name, spelling(value.get(name), of)) for name, of in _fields(inner).items())
-        return {name: item for name, item in told if item is not None}
+        items = ((name, spelling(value.get(name), of)) for name, of in _fields(inner).items())
+        return {name: item for name, item in items if item is not None}
     if isinstance(value, bytes):
         return value.hex()
     return str(value) if isinstance(value, Decimal | uuid.UUID) else value
@@ -261,9 +261,9 @@ def differing_rows(
         [[shown(value) for value in side[key]] for key in sorted(one.elements())[:_MOST_ROWS]]
         for one, side in zip(only, sides, strict=True)
     )
-    told = json.dumps([list(names), *(sorted(one.elements()) for one in only)])
+    content = json.dumps([list(names), *(sorted(one.elements()) for one in only)])
     totals = (only[0].total(), only[1].total())
-    return Difference(list(names), missing, unexpected, *totals, short_digest(told))
+    return Difference(list(names), missing, unexpected, *totals, short_digest(content))
 
 
 def shown(value: Any) -> str:

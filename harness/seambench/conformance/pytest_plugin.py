@@ -51,7 +51,7 @@ class Lacking:
     """A plugin that looks at the skips of a whole run, of all its processes."""
 
     def __init__(self) -> None:
-        self.found: Counter[str] = Counter()
+        self.lacking: Counter[str] = Counter()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note a test that is skipped."""
@@ -68,11 +68,11 @@ class Lacking:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Name them in one line, and in another what is a failure."""
-        if self.found:
-            terminalreporter.write_line(f"not run, for lack of {_listed(self.found)}")
+        if self.lacking:
+            terminalreporter.write_line(f"not run, for lack of {_listed(self.lacking)}")
         if wrong := self.not_allowed():
-            told = _listed(wrong)
-            terminalreporter.write_line(f"FAILED: this machine must not lack {told} ({MAY_LACK})")
+            names = _listed(wrong)
+            terminalreporter.write_line(f"FAILED: this machine must not lack {names} ({MAY_LACK})")
 
     def not_allowed(self) -> Counter[str]:
         """What must not be lacking."""
@@ -81,7 +81,7 @@ class Lacking:
         return Counter(
             {
                 what: count
-                for what, count in self.found.items()
+                for what, count in self.lacking.items()
                 if allowed is not None and not any(fnmatch.fnmatch(what, one) for one in patterns)
             }
         )
@@ -91,11 +91,11 @@ class Lacking:
         if not report.skipped or not isinstance(report.longrepr, tuple):
             return
         if what := lack(report.longrepr[2]):
-            self.found[what] += 1
+            self.lacking[what] += 1
 
 
-def _listed(found: Counter[str]) -> str:
-    return "; ".join(f"{what} ({count})" for what, count in found.most_common())
+def _listed(counts: Counter[str]) -> str:
+    return "; ".join(f"{what} ({count})" for what, count in counts.most_common())
 
 
 _MARKER = "seam(name): runs per implementation and case of that seam, or of all without a name"

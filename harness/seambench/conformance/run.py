@@ -72,7 +72,7 @@ class Run:
             raise UsageError(f"the {self.seam} seam has no cases")
         return chosen
 
-    def asked(self) -> list[tuple[str, list[Case]]]:
+    def assigned(self) -> list[tuple[str, list[Case]]]:
         """Each implementation with the cases that are put to it."""
         chosen = self.cases()
         narrow = self.narrow or (lambda _, cases: cases)
@@ -85,7 +85,7 @@ class Run:
         """
         excuses = dict.fromkeys(self.xfails)
         by = find_seam(self.seam).pairs_by
-        for name, cases in self.asked():
+        for name, cases in self.assigned():
             if by and PAIR in name:
                 yield from self._pass(by, [name], cases)
                 continue

@@ -112,10 +112,10 @@ def answer_to(
     return {**answer, **_members(found)}
 
 
-def _members(found: Verdict) -> Mapping[str, Any]:
-    members: dict[str, Any] = {"outcome": found.word, "reason": found.reason}
-    members |= {"refusal": found.refusal, "answer": found.answer}
-    return members | ({"difference": asdict(found.difference)} if found.difference else {})
+def _members(judged: Verdict) -> Mapping[str, Any]:
+    members: dict[str, Any] = {"outcome": judged.word, "reason": judged.reason}
+    members |= {"refusal": judged.refusal, "answer": judged.answer}
+    return members | ({"difference": asdict(judged.difference)} if judged.difference else {})
 
 
 def _say(answers: IO[str], message: Mapping[str, Any]) -> None:

@@ -126,8 +126,8 @@ def _other_than(entry: Xfail, outcome: Outcome) -> str:
 def write_digests(file: Xfails, outcomes: Iterable[Outcome]) -> int:
     """Write what came of known failures into their file, in place of what it has of these cases.
 
-    The outcomes are of one run over all the versions that its entries are about. How many entries
-    are others now is told.
+    The outcomes are of one run over all the versions that its entries are about. Gives how many
+    entries are others now.
     """
     found: dict[str, set[str]] = {}
     for one in outcomes:

@@ -55,7 +55,7 @@ def case_files(root: Path, id_: str, begins: Sequence[str] = ("",)) -> Iterator[
     folder = root / "cases" / id_
     for file in sorted(folder.iterdir()) if folder.is_dir() else ():
         below = f"{id_}/{file.name.removesuffix('.toml')}"
-        if not asked_for(below, begins):
+        if not may_begin(below, begins):
             continue
         if file.suffix == ".toml":
             yield below, file
@@ -63,7 +63,7 @@ def case_files(root: Path, id_: str, begins: Sequence[str] = ("",)) -> Iterator[
             yield from case_files(root, below, begins)
 
 
-def asked_for(id_: str, begins: Sequence[str]) -> bool:
+def may_begin(id_: str, begins: Sequence[str]) -> bool:
     """Whether a case whose id begins so may be one of those that begin as is asked for."""
     return any(id_.startswith(begin) or begin.startswith(id_) for begin in begins)
 
@@ -105,7 +105,7 @@ def build(cls: type[T], data: Mapping[str, Any], source: Path | str) -> T:
 def refuse_unknown(keys: Iterable[str], known: Iterable[str], source: Path | str) -> None:
     """Refuse a key that is none of those known.
 
-    What may have been meant, and all that are known, is told.
+    It says what may have been meant, and all that are known.
     """
     listed = sorted(known)
     for name in sorted(set(keys) - set(listed)):

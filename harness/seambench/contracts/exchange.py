@@ -212,7 +212,7 @@ class ListeningReceiver(ExchangeReceiver, Protocol):
     address: str
 
     def close(self) -> None:
-        """Release everything; who still sends is told. Repeatable."""
+        """Release everything; who still sends learns of it. Repeatable."""
         ...
 
 

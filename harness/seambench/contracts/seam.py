@@ -184,14 +184,14 @@ class Late:
         self._target = target
 
     @property
-    def found(self) -> Any:
+    def imported(self) -> Any:
         """What it stands for, imported."""
         module, _, name = self._target.partition(":")
         return getattr(import_module(module), name)
 
     def __call__(self, *given: Any) -> Any:
         """Call it."""
-        return self.found(*given)
+        return self.imported(*given)
 
 
 def late(target: str) -> Any:

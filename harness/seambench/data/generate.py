@@ -129,8 +129,8 @@ def generate(options: GenerateOptions) -> list[Dataset]:
             if missing:
                 _check_space(options, missing)
                 make(_making(options, tables), missing, steps)
-    asked = {parse_layout(name).name for name in options.layouts}
-    return [plan.existing(layout) for layout in layouts if layout.name in asked]
+    named = {parse_layout(name).name for name in options.layouts}
+    return [plan.existing(layout) for layout in layouts if layout.name in named]
 
 
 def planned(options: GenerateOptions) -> list[PlannedDataset]:
@@ -154,14 +154,14 @@ def planned(options: GenerateOptions) -> list[PlannedDataset]:
 def _layouts(options: GenerateOptions) -> tuple[Layout, ...]:
     """The layouts asked for, each once, `parquet` among them and first if it was not named."""
     format_scale(options.scale)
-    asked = list(dict.fromkeys(parse_layout(name) for name in options.layouts))
-    formats = {layout.format_name for layout in asked if layout != PLAIN}
+    layouts = list(dict.fromkeys(parse_layout(name) for name in options.layouts))
+    formats = {layout.format_name for layout in layouts if layout != PLAIN}
     if "PYSPARK_GATEWAY_PORT" in os.environ and len(formats) > 1:
         raise UsageError(
             "one spark-submit has the jars of one table format: start one for each of "
             f"{', '.join(sorted(formats))}"
         )
-    return tuple(asked) if PLAIN in asked else (PLAIN, *asked)
+    return tuple(layouts) if PLAIN in layouts else (PLAIN, *layouts)
 
 
 def _tables(options: GenerateOptions) -> tuple[str, ...]:

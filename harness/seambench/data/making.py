@@ -119,7 +119,7 @@ class _Discard(Exception):  # noqa: N818 - a signal to drop a staging folder, no
 
 @dataclass(frozen=True)
 class _Spark:
-    """A session, the file with what Spark prints, and the steps that are told to the user."""
+    """A session, the file with what Spark prints, and the steps that the user sees."""
 
     session: Any
     log: Path | None
@@ -333,7 +333,7 @@ class _Writing:
         self,
         layout: Layout,
         folder: Path,
-        found: Mapping[str, _Expected],
+        expectations: Mapping[str, _Expected],
         seconds: Mapping[str, Mapping[str, float]],
     ) -> None:
         plain = open_dataset(self.making.parquet).manifest
@@ -341,12 +341,12 @@ class _Writing:
         expected: dict[State, dict[str, Any]] = {state: {} for state in _STATES}
         for name in TABLES:
             beside = f"../{PLAIN.name}/{name}"
-            if name not in found:
+            if name not in expectations:
                 tables[name] = {"kind": PLAIN.format_name, "path": beside}
                 for state in _STATES:
                     expected[state][name] = plain["expected"][state][name] | {"path": beside}
                 continue
-            expectation, entries = found[name]
+            expectation, entries = expectations[name]
             tables[name] = {
                 "kind": self.format.name,
                 "path": name,

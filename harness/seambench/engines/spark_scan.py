@@ -76,7 +76,7 @@ class SparkScan:
         return ScanDataset(self.schema, self._reader)
 
     def report(self) -> ScanReport:
-        """What the tasks that have ended told."""
+        """What the tasks that have ended report."""
         whole = ScanReport(paths=dict(self._scan.report().paths), peak_bytes=0)
         for report in self._reports.value:
             whole.rows += report.rows
@@ -99,8 +99,8 @@ class SparkScan:
         reports = self._reports
         tasks, open_part = self._tasks()
 
-        def read(asked: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            for task in _each(asked):
+        def read(handed: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for task in _each(handed):
                 scan, number = open_part(task)
                 part = scan.part(number, columns, condition)
                 for batch in part.to_reader():
@@ -108,8 +108,8 @@ class SparkScan:
                 reports.add([part.report()])
 
         with _own_errors(self._log):
-            asked = _one_task_each(self._session, tasks)
-            for row in asked.mapInArrow(read, "batch binary").toLocalIterator():
+            frame = _one_task_each(self._session, tasks)
+            for row in frame.mapInArrow(read, "batch binary").toLocalIterator():
                 yield from pa.ipc.open_stream(pa.py_buffer(row.batch))
 
     def _tasks(self) -> tuple[list[str], Callable[[str], tuple[Parted, int]]]:
@@ -145,8 +145,8 @@ def _stream(batch: pa.RecordBatch) -> pa.Array:
     return pa.Array.from_buffers(pa.binary(), 1, [None, ends.buffers()[1], content])
 
 
-def _each(asked: Iterator[pa.RecordBatch]) -> Iterator[str]:
-    for batch in asked:
+def _each(batches: Iterator[pa.RecordBatch]) -> Iterator[str]:
+    for batch in batches:
         yield from batch.column(0).to_pylist()
 
 

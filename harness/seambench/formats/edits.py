@@ -23,7 +23,7 @@ from seambench.contracts.tables import Edit, Origin
 
 
 def apply_edits(table: Path, edits: Sequence[Edit], origin: Origin, damage: Damage) -> None:
-    """Change an unpacked table as told. Files are named as they are before the first edit."""
+    """Change an unpacked table. Files are named as they are before the first edit."""
     filled = [_filled(edit, origin) for edit in edits]
     files = {name: _find(table, name, damage) for e in filled for name in _names_of(e)}
     for edit in filled:

@@ -29,7 +29,7 @@ class SteppedTable:
         partition: its partition columns, where they are columns.
         features: words of capabilities that reading it takes.
         settings: of the Spark session, for all steps.
-        recipe: the program that made the table where Spark did not: a module, its steps told in
+        recipe: the program that made the table where Spark did not: a module, its steps in
             words; empty for Spark.
     """
 
@@ -80,15 +80,15 @@ class SteppedGolden(Generic[_Table]):
 
 
 @contextmanager
-def settings(told: Mapping[str, str], *confs: Any) -> Iterator[None]:
+def settings(values: Mapping[str, str], *confs: Any) -> Iterator[None]:
     """Settings that hold for a while, in configurations of Spark's or Hadoop's."""
-    for name, value in told.items():
+    for name, value in values.items():
         for conf in confs:
             conf.set(name, value)
     try:
         yield
     finally:
-        for name in told:
+        for name in values:
             for conf in confs:
                 conf.unset(name)
 
@@ -106,7 +106,7 @@ def carry_out(
     Args:
         steps: in the words of the table's format.
         do: carries one out.
-        note: is told after each what became of those before.
+        note: gets after each what became of those before.
         lenient: go on after a step that fails, with the table as it then is.
         needed: so many steps at the beginning must not fail.
     """

@@ -52,21 +52,21 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Prints a line per case on standard output: seconds and bytes, or what went wrong.
     """
-    asked = _parser().parse_args(argv)
+    given = _parser().parse_args(argv)
     options = ExchangeOptions(
-        implementation=asked.impl,
-        plans=tuple(asked.plan or ("shuffle", "q03")),
-        workers=(asked.workers,),
-        transports=tuple(asked.transport or ("sockets", "grpc", "flight")),
-        formats=tuple(asked.format or ("presto",)),
-        chunk_rows=(asked.chunk_rows,),
-        scale=asked.scale,
-        samples=asked.samples,
-        timeout=asked.timeout,
+        implementation=given.impl,
+        plans=tuple(given.plan or ("shuffle", "q03")),
+        workers=(given.workers,),
+        transports=tuple(given.transport or ("sockets", "grpc", "flight")),
+        formats=tuple(given.format or ("presto",)),
+        chunk_rows=(given.chunk_rows,),
+        scale=given.scale,
+        samples=given.samples,
+        timeout=given.timeout,
         command=shlex.join(sys.argv),
     )
     try:
-        session = SparkOptions(asked.master, memory="1g", conf=parse_settings(asked.conf))
+        session = SparkOptions(given.master, memory="1g", conf=parse_settings(given.conf))
         with spark_session(session) as (spark, _log):
             workers = SparkWorkers(spark, options.implementation, options.scale, options.timeout)
             try:
@@ -74,7 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             finally:
                 end_barriers(spark)
         for one in records:
-            write_record(asked.results, one)
+            write_record(given.results, one)
     except SeambenchError as error:
         sys.stderr.write(f"error: {error}\n")
         return error.exit_code

@@ -104,7 +104,7 @@ class Bar(Declared, frozen=True):
     scale: float = 1.0
     measure: Literal["wall", "cpu", "peak_mib"] = "wall"
 
-    def is_met(self, value: float) -> bool:
+    def allows(self, value: float) -> bool:
         """Whether a figure is within the limit."""
         if self.at_most is not None:
             return value <= self.at_most
@@ -142,7 +142,7 @@ class Judged:
         """`met`, `missed` or `no figure`."""
         if self.value is None:
             return "no figure"
-        return "met" if self.bar.is_met(self.value) else "missed"
+        return "met" if self.bar.allows(self.value) else "missed"
 
 
 def load_bars(path: Path) -> Bars:

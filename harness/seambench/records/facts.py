@@ -99,15 +99,15 @@ def machine_info() -> Machine:
     )
 
 
-def implementation_info(name: str, found: Any) -> Implementation:
+def implementation_info(name: str, resolved: Any) -> Implementation:
     """What a record says of an implementation, or of the exception that came instead of it."""
-    if isinstance(found, Exception):
+    if isinstance(resolved, Exception):
         return Implementation(name=name, version="unknown", kind="peer", capabilities={})
     return Implementation(
         name=name,
-        version=str(found.version),
-        kind=found.kind,
-        capabilities={word: bool(has) for word, has in found.capabilities.items()},
+        version=str(resolved.version),
+        kind=resolved.kind,
+        capabilities={word: bool(has) for word, has in resolved.capabilities.items()},
     )
 
 

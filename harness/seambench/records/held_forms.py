@@ -65,17 +65,17 @@ class HeldWays(Held, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 def held_forms(cases: Iterable[Case], outcomes: Sequence[Outcome]) -> list[HeldForms]:
     """The outcomes of a pass over varied cases, counted by implementation and format."""
-    # What is told behind the mark is the form; a case as it stands has none.
+    # What stands behind the mark is the form; a case as it stands has none.
     subjects = {case.id: case.subject for case in cases if not case.subject.endswith("#")}
     if not any("#" in subject for subject in subjects.values()):
         return []
     found = []
     for mine in _by_reader(outcomes):
-        asked = [one for one in mine if one.case in subjects]
-        about = {subjects[one.case] for one in asked}
+        answered = [one for one in mine if one.case in subjects]
+        about = {subjects[one.case] for one in answered}
         forms = {subject.rpartition("#")[2] for subject in about}
-        left_out = len(mine) - len(asked)
-        shared = _shared(mine, asked)
+        left_out = len(mine) - len(answered)
+        shared = _shared(mine, answered)
         found.append(HeldForms(**shared, forms=len(forms), variants=len(about), left_out=left_out))
     return found
 
@@ -86,14 +86,14 @@ def held_ways(outcomes: Sequence[Outcome]) -> list[HeldWays]:
         return []
     found = []
     for mine in _by_reader(outcomes):
-        asked = [one for one in mine if one.outcome != "not-offered"]
+        answered = [one for one in mine if one.outcome != "not-offered"]
         closed: dict[str, Counter[str]] = {}
         for one in mine:
             if one.outcome == "not-offered":
                 closed.setdefault(_outlet(one), Counter())[_kind(one.reason)] += 1
         by_outlet = {outlet: dict(reasons) for outlet, reasons in sorted(closed.items())}
-        outlets = len({_outlet(one) for one in asked})
-        found.append(HeldWays(**_shared(mine, asked), outlets=outlets, closed=by_outlet))
+        outlets = len({_outlet(one) for one in answered})
+        found.append(HeldWays(**_shared(mine, answered), outlets=outlets, closed=by_outlet))
     return found
 
 
@@ -114,14 +114,14 @@ def _by_reader(outcomes: Sequence[Outcome]) -> list[list[Outcome]]:
     return list(found.values())
 
 
-def _shared(mine: Sequence[Outcome], asked: Sequence[Outcome]) -> dict[str, Any]:
+def _shared(mine: Sequence[Outcome], answered: Sequence[Outcome]) -> dict[str, Any]:
     return {
         "format": mine[0].group,
         "impl": mine[0].implementation,
         "version": mine[0].version,
         "date": dt.date.today().isoformat(),
-        "answers": len(asked),
-        "differences": sum(one.failed for one in asked),
+        "answers": len(answered),
+        "differences": sum(one.failed for one in answered),
     }
 
 

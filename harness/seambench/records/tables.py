@@ -14,7 +14,7 @@
 A document has the table between `<!-- figures: NAME -->` and `<!-- end -->`; what stands there is
 the program's, and a test holds it against the records. The last column is the ratio of the second
 side to the first, with its interval. A row without a record that stands says so; a table without
-any row of figures says why there is none. Which records stand is told in `standing`. A table that
+any row of figures says why there is none. `standing` says which records stand. A table that
 has a question answers it in words, of any scale, beside the pictures of the records: `answers`.
 """
 
@@ -129,8 +129,8 @@ def with_tables(text: str, tables: Mapping[str, Table], records: Sequence[Record
     if known != tables.keys():
         raise UsageError(f"the document has the tables {sorted(known)}, not {sorted(tables)}")
 
-    def again(found: re.Match[str]) -> str:
-        table = tables[found[1]]
+    def again(match: re.Match[str]) -> str:
+        table = tables[match[1]]
         shown = rendered(table, records)
         return f"<!-- figures: {table.name} -->\n{shown}\n<!-- end -->"
 

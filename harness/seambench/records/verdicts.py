@@ -86,9 +86,9 @@ class ExpectedRows:
     schema: pa.Schema
     sql: str | None = None
 
-    def judge(self, found: pa.Table | pa.RecordBatch) -> Finding:
+    def judge(self, answer: pa.Table | pa.RecordBatch) -> Finding:
         """Compare rows with the oracle's."""
-        table = pa.Table.from_batches([found]) if isinstance(found, pa.RecordBatch) else found
+        table = pa.Table.from_batches([answer]) if isinstance(answer, pa.RecordBatch) else answer
         difference = compare.schema_difference(self.schema, table.schema)
         answer = digest_reader(table, None if difference else self.schema)
         if difference is None and answer != self.digest:
@@ -121,7 +121,7 @@ class ExpectedAnswer:
     rows: Sequence[compare.Row]
     ordered: bool
 
-    def judge(self, found: Sequence[compare.Row], *, own_types: bool = False) -> Finding:
+    def judge(self, rows: Sequence[compare.Row], *, own_types: bool = False) -> Finding:
         """Compare rows of Python values with the oracle's.
 
         `own_types`: another engine than the oracle's typed them: a decimal may stand for the
@@ -130,15 +130,15 @@ class ExpectedAnswer:
         they came.
         """
         if own_types:
-            found = compare.doubles_for_decimals(self.rows, found)
+            rows = compare.doubles_for_decimals(self.rows, rows)
         names = [name for name, _ in self.columns]
-        difference = compare.row_difference(self.rows, found, names, ordered=self.ordered)
+        difference = compare.row_difference(self.rows, rows, names, ordered=self.ordered)
         if difference is not None:
             # Values of other types have no digest in the oracle's: they are taken as text.
-            text = pa.table({"row": [repr(tuple(row)) for row in found]})
-            return Finding(self.digest, digest_reader(text), difference, len(found))
-        same = compare.settled(self.rows, found, ordered=self.ordered)
-        return Finding(self.digest, self._digest(same), None, len(found))
+            text = pa.table({"row": [repr(tuple(row)) for row in rows]})
+            return Finding(self.digest, digest_reader(text), difference, len(rows))
+        same = compare.settled(self.rows, rows, ordered=self.ordered)
+        return Finding(self.digest, self._digest(same), None, len(rows))
 
     def _digest(self, rows: Sequence[compare.Row]) -> str:
         with duckdb.connect() as con:

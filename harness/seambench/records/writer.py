@@ -48,7 +48,7 @@ class Measurement:
     Attributes:
         cold: the first run.
         hot: the warm runs after it.
-        found: what was found in its last result.
+        finding: what was found in its last result.
         error: the exception of a run that raised, after which it ran no more.
         peak_bytes: most resident bytes, in a run of its own.
         growth_bytes: the same above what was resident before.
@@ -58,7 +58,7 @@ class Measurement:
 
     cold: list[Sample] = field(default_factory=list)
     hot: list[Sample] = field(default_factory=list)
-    found: Finding | Arrived | None = None
+    finding: Finding | Arrived | None = None
     error: Exception | None = None
     peak_bytes: int | None = None
     growth_bytes: int | None = None
@@ -68,7 +68,7 @@ class Measurement:
     @property
     def failed(self) -> bool:
         """Whether it ran no further."""
-        return self.error is not None or (self.found is not None and self.found.wrong is not None)
+        return self.error is not None or bool(self.finding and self.finding.wrong is not None)
 
     def drop_times(self) -> None:
         """No time without a right answer: what was measured before goes too."""
@@ -95,16 +95,16 @@ def answered(
     by how they were read, `warnings` are damage that was skipped, and `spent` has the seconds of
     the last run by what took them.
     """
-    found = measured.found
-    if isinstance(found, Arrived):
+    finding = measured.finding
+    if isinstance(finding, Arrived):
         raise TypeError(f"{case}: what has an answer is judged by its rows")
-    judged = found is not None and measured.error is None
+    judged = finding is not None and measured.error is None
     return Answered(
         case=case,
         over=over,
         query=query,
-        expected=found.expected if found else expected,
-        answer=found.answer if found and judged else None,
+        expected=finding.expected if finding else expected,
+        answer=finding.answer if finding and judged else None,
         paths=dict(paths or {}),
         warnings=list(warnings),
         spent=dict(spent or {}) if judged else {},
@@ -114,17 +114,17 @@ def answered(
 
 def moved(kind: type[Step] | type[Floor], case: str, over: Rows, measured: Measurement) -> Timing:
     """The timing of something without an answer: a step, or a floor."""
-    found = measured.found
-    if isinstance(found, Finding):
+    finding = measured.finding
+    if isinstance(finding, Finding):
         raise TypeError(f"{case}: what has no answer is judged by what arrived")
-    amount = found.moved if found and measured.error is None else None
+    amount = finding.moved if finding and measured.error is None else None
     return kind(case=case, over=over, moved=amount, **_common(measured))
 
 
 def _common(measured: Measurement) -> dict[str, Any]:
     """The verdict, and the times if it is `pass`."""
     outcome, reason = _verdict(measured)
-    passed, found = outcome == "pass", measured.found
+    passed, finding = outcome == "pass", measured.finding
     return {
         "outcome": outcome,
         "reason": reason,
@@ -133,8 +133,8 @@ def _common(measured: Measurement) -> dict[str, Any]:
         "cpu": [sample.cpu for sample in measured.hot if passed],
         "places": list(measured.places) if passed else [],
         "evicted": measured.evicted and passed,
-        "rows": found.rows if found else None,
-        "bytes": found.bytes if found else None,
+        "rows": finding.rows if finding else None,
+        "bytes": finding.bytes if finding else None,
         "peak_bytes": measured.peak_bytes if passed else None,
         "growth_bytes": measured.growth_bytes if passed else None,
     }
@@ -143,9 +143,9 @@ def _common(measured: Measurement) -> dict[str, Any]:
 def _verdict(measured: Measurement) -> tuple[Word, str | None]:
     if measured.error is not None:
         return failure(measured.error)
-    if measured.found is None:
+    if measured.finding is None:
         return "error", "it was not run"
-    wrong = measured.found.wrong
+    wrong = measured.finding.wrong
     return ("pass", None) if wrong is None else ("fail", wrong[:4000])
 
 

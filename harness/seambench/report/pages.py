@@ -31,7 +31,7 @@ from seambench.report.views.matrix import matrices
 from seambench.report.views.outcomes import KINDS, SAID, Column, Known, shares_of
 from seambench.report.views.pairs import grids
 from seambench.report.views.queries import query_tables
-from seambench.report.views.random_tables import asked_ways, by_path, random_tables, varied_tables
+from seambench.report.views.random_tables import by_path, held_ways, random_tables, varied_tables
 from seambench.report.views.runs import RunSet, is_of_tables, is_scan, run_sets
 from seambench.report.views.slices import slice_tables
 from seambench.report.views.start import RATIO, newer_of, start_of
@@ -106,7 +106,7 @@ def _start_view(content: _Content) -> _Held:
     start = start_of(
         content.quiet.of(visitors=False),
         pages.columns,
-        # Who wins is told by the newest runs in which somebody could.
+        # Who wins is decided by the newest runs in which somebody could.
         content.families(content.quiet, comparing=True),
         pages.known,
         content.figured,
@@ -124,7 +124,7 @@ def _matrix_view(content: _Content) -> _Held:
         "vouched": vouched(pages.columns),
         "random": random_tables(pages.random, problems),
         "forms": varied_tables(pages.forms, problems),
-        "ways": asked_ways(pages.ways, problems),
+        "ways": held_ways(pages.ways, problems),
     }
     return {"": held}
 

@@ -166,16 +166,16 @@ def joined(folder: Traversable, main: str = "main") -> str:
     return '"use strict";\n(() => {\n' + "\n\n".join(bodies) + "\n})();\n"
 
 
-def _collect(folder: Traversable, module: str, found: dict[str, str], path: list[str]) -> None:
+def _collect(folder: Traversable, module: str, sources: dict[str, str], path: list[str]) -> None:
     """Modules below one, each after those it imports."""
     if module in path:
         raise ValueError(f"modules import each other: {' -> '.join([*path, module])}")
-    if module in found:
+    if module in sources:
         return
     source = (folder / f"{module}.js").read_text("utf-8")
     for _, origin in _IMPORT.findall(source):
-        _collect(folder, origin, found, [*path, module])
-    found[module] = source
+        _collect(folder, origin, sources, [*path, module])
+    sources[module] = source
 
 
 _COLOURS = {"wrong": "#3d0416", "broken": "#5b3d96", "refused": "#8a5a00", "right": "#0b62a8"}
@@ -194,13 +194,13 @@ def badges(columns: Sequence[Column]) -> dict[str, tuple[str, str]]:
 def badge(column: Column) -> tuple[str, str]:
     """The text and the picture of one implementation: the worst of what it offers, in words."""
     counts = counts_of(column)
-    asked = sum(counts.values()) - counts["off"]
+    total = sum(counts.values()) - counts["off"]
     worst = next((kind for kind in ("wrong", "broken", "refused") if counts[kind]), "right")
     said = {
-        "wrong": f"{counts['wrong']} of {asked} wrong",
-        "broken": f"{counts['broken']} of {asked} broke",
-        "refused": f"{counts['refused']} of {asked} refused",
-        "right": f"{counts['right']} of {asked} right",
+        "wrong": f"{counts['wrong']} of {total} wrong",
+        "broken": f"{counts['broken']} of {total} broke",
+        "refused": f"{counts['refused']} of {total} refused",
+        "right": f"{counts['right']} of {total} right",
     }[worst]
     left = f"seambench {column.seam}, {named(column.name, column.version)}"
     return f"{left}: {said}", _picture(left, said, _COLOURS[worst])

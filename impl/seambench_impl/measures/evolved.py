@@ -153,8 +153,8 @@ def _querying(engine: str, address: str, query: str, answer: pa.Table) -> Compet
     ask = _ENGINES[engine](address)
     expected = ExpectedRows(digest_reader(answer), answer.schema)
 
-    def judge(found: pa.Table) -> Finding:
-        found = plain_table(found).rename_columns(answer.schema.names)
-        return expected.judge(found.cast(answer.schema))
+    def judge(table: pa.Table) -> Finding:
+        table = plain_table(table).rename_columns(answer.schema.names)
+        return expected.judge(table.cast(answer.schema))
 
     return Competitor(partial(ask, query), judge)

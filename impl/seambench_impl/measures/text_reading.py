@@ -113,7 +113,7 @@ def _reading(reader: str, folder: Path, names: list[str], expected: ExpectedRows
     """In a process of its own."""
     read = _READERS[reader]
 
-    def judge(found: pa.Table) -> Finding:
-        return expected.judge(plain_table(found).cast(expected.schema))
+    def judge(table: pa.Table) -> Finding:
+        return expected.judge(plain_table(table).cast(expected.schema))
 
     return Competitor(lambda: read(folder, names), judge)

@@ -74,8 +74,8 @@ class _Sender:
 
     def __init__(self, request: ExchangeRequest, number: int, places: Sequence[str]) -> None:
         self._clients = [flight.connect(place) for place in places]
-        asked = flight.FlightDescriptor.for_command(str(number).encode())
-        self._writers = [client.do_put(asked, request.schema)[0] for client in self._clients]
+        descriptor = flight.FlightDescriptor.for_command(str(number).encode())
+        self._writers = [client.do_put(descriptor, request.schema)[0] for client in self._clients]
         self._turns = Turns(request, number, self._writers)
 
     def write(self, batch: pa.RecordBatch, driver: int = 0) -> None:

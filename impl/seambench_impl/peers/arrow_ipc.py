@@ -127,7 +127,7 @@ class ForeignArrowSerde(ABC):
         except RefusedError:
             raise
         except Exception as error:  # each library has its own
-            raise RefusedError(f"{self.name} does not write it: {_told(error)}") from error
+            raise RefusedError(f"{self.name} does not write it: {_in_short(error)}") from error
 
     def deserialize(
         self, request: SerdeRequest, data: bytes | bytearray | memoryview
@@ -139,7 +139,7 @@ class ForeignArrowSerde(ABC):
         except InputError:
             raise
         except Exception as error:  # as above
-            raise InputError(f"{self.name} does not read it: {_told(error)}") from error
+            raise InputError(f"{self.name} does not read it: {_in_short(error)}") from error
 
     def _codec(self, request: SerdeRequest) -> str | None:
         if request.format != "arrow":
@@ -155,7 +155,7 @@ class ForeignArrowSerde(ABC):
         """The batches of the bytes."""
 
 
-def _told(error: Exception) -> str:
+def _in_short(error: Exception) -> str:
     return f"{type(error).__name__}: {(str(error).splitlines() or ['no word'])[0][:300]}"
 
 

@@ -18,7 +18,7 @@ class ChdbDeltaReader(SnapshotReader):
     name = "chdb-delta"
     package = "chdb"
     extra = None
-    #: The table function, and what a query says of a snapshot where it can be told.
+    #: The table function, and what a query says of a snapshot where it can.
     function = "deltaLakeLocal"
     snapshot_setting = ""
 

@@ -53,17 +53,17 @@ class DuckDBFolders(SnapshotReader):
 
     def _table(self, module: Any, request: ScanRequest, snapshot: int | None) -> Opened:
         del snapshot
-        told = described_folder(self.name, request, ["parquet"])
+        described = described_folder(self.name, request, ["parquet"])
         paths = sorted(path for path in Path(request.table).rglob("*") if path.is_file())
         files = [str(path) for path in paths if not path.name.startswith(("_", "."))]
         relation = module.connect().read_parquet(
-            files, hive_partitioning=bool(told.partitions), union_by_name=True
+            files, hive_partitioning=bool(described.partitions), union_by_name=True
         )
         found, read = opened(
             relation.limit(0).to_arrow_table().schema,
             lambda names: relation.project(quoted(names)).to_arrow_table(),
         )
-        return told.shown(found), read
+        return described.shown(found), read
 
 
 class DuckDBFiles(FileWriter):

@@ -130,5 +130,5 @@ class Inbox:
         raise SeambenchError(f"nothing came in {timeout} s")
 
     def cancel(self, reason: str) -> None:
-        """Give up: whoever sends is told."""
+        """Give up: whoever sends learns of it."""
         self.error = self.error or reason

@@ -78,8 +78,8 @@ class FileWriter(PeerWriter):
     def _create(self, step: WriterStep) -> None:
         columns = [{"name": one.name, "type": _hive_type(one.type)} for one in step.rows.schema]
         step.table.mkdir(parents=True)
-        told = json.dumps({"format": "parquet", "columns": columns})
-        (step.table / DESCRIPTOR).write_text(told, encoding="utf-8")
+        text = json.dumps({"format": "parquet", "columns": columns})
+        (step.table / DESCRIPTOR).write_text(text, encoding="utf-8")
         self._append(step)
 
     def _append(self, step: WriterStep) -> None:

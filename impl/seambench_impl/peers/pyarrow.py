@@ -127,16 +127,16 @@ _TYPES: Mapping[str, pa.DataType] = {
 
 @dataclass(frozen=True)
 class _Described:
-    """What a reader is told of a table: the format of its files, columns, types of partitions."""
+    """What a reader gets of a table: the format of its files, columns, types of partitions."""
 
     format: str
     columns: Sequence[str]
     partitions: Mapping[str, str]
 
-    def shown(self, found: pa.Schema) -> pa.Schema:
-        """The table's columns, as far as they were found."""
-        names = [name for name in (*self.columns, *self.partitions) if name in found.names]
-        return pa.schema([found.field(name) for name in names])
+    def shown(self, schema: pa.Schema) -> pa.Schema:
+        """The table's columns, as far as its files have them."""
+        names = [name for name in (*self.columns, *self.partitions) if name in schema.names]
+        return pa.schema([schema.field(name) for name in names])
 
 
 def described_folder(reader: str, request: ScanRequest, formats: Sequence[str]) -> _Described:
@@ -162,13 +162,13 @@ class ArrowFolders(SnapshotReader):
 
     def _table(self, module: Any, request: ScanRequest, snapshot: int | None) -> Opened:
         del module, snapshot
-        told = described_folder(self.name, request, ["parquet", "orc"])
-        kinds = pa.schema([(name, _TYPES[kind]) for name, kind in told.partitions.items()])
+        folder = described_folder(self.name, request, ["parquet", "orc"])
+        kinds = pa.schema([(name, _TYPES[kind]) for name, kind in folder.partitions.items()])
         dataset = ds.dataset(
-            request.table, format=told.format, partitioning=ds.partitioning(kinds, flavor="hive")
+            request.table, format=folder.format, partitioning=ds.partitioning(kinds, flavor="hive")
         )
         found, read = opened(dataset.schema, lambda names: dataset.to_table(columns=names))
-        return told.shown(found), read
+        return folder.shown(found), read
 
 
 class PyarrowFiles(FileWriter):

@@ -128,23 +128,23 @@ def inner_fields(kind: pa.DataType) -> list[pa.Field]:
     return []
 
 
-def field_in_file(wanted: pa.Field, own: TableField, found: Place | None, where: str) -> pa.Field:
+def field_in_file(wanted: pa.Field, own: TableField, place: Place | None, where: str) -> pa.Field:
     """A field of the table as a file calls it, and the fields within it.
 
     The wanted type may hold fewer fields than the table's own. What is not found has a name that no
     file has.
     """
-    name = ABSENT + wanted.name if found is None else found.name
-    return wanted.with_name(name).with_type(_type_in_file(wanted.type, own, found, where))
+    name = ABSENT + wanted.name if place is None else place.name
+    return wanted.with_name(name).with_type(_type_in_file(wanted.type, own, place, where))
 
 
 def _type_in_file(
-    kind: pa.DataType, own: TableField, found: Place | None, where: str
+    kind: pa.DataType, own: TableField, place: Place | None, where: str
 ) -> pa.DataType:
     def part(at: int, inner: pa.Field) -> pa.Field:
         if at >= len(own.children):
             raise InputError(f"{where}: the field {own.name!r} of type {kind} lacks part {at}")
-        below = None if found is None or at >= len(found.children) else found.children[at]
+        below = None if place is None or at >= len(place.children) else place.children[at]
         return inner.with_type(_type_in_file(inner.type, own.children[at], below, where))
 
     if pa.types.is_struct(kind):
@@ -156,7 +156,7 @@ def _type_in_file(
         inner = [(one, known[one.name]) for one in kind]
         return pa.struct(
             [
-                field_in_file(one, child, found and found.child(child, where), where)
+                field_in_file(one, child, place and place.child(child, where), where)
                 for one, child in inner
             ]
         )

@@ -120,16 +120,16 @@ def _is_a(value: object, kind: Any) -> bool:
 
 
 @functools.cache
-def _is_kind(found: Any, kind: Any) -> bool:
-    if not isinstance(kind, type) or not isinstance(found, type):
-        return bool(found == kind)
-    if kind in found.__mro__:
+def _is_kind(given: Any, kind: Any) -> bool:
+    if not isinstance(kind, type) or not isinstance(given, type):
+        return bool(given == kind)
+    if kind in given.__mro__:
         return True
     if not getattr(kind, "_is_protocol", False):
         return False
     # What are no methods may be made by the constructor; then the class does not show it.
     methods = {n for n, one in vars(kind).items() if callable(one) and not n.startswith("_")}
-    return bool(methods) and methods <= {*dir(found)}
+    return bool(methods) and methods <= {*dir(given)}
 
 
 def _is_callable(value: object, arguments: tuple[Any, ...]) -> bool:

@@ -326,8 +326,8 @@ class MaskedFiles:
         yield _mask_rows([(number, gone[own]) for number, own in numbers])
 
 
-def _mask_rows(found: Sequence[tuple[int, Bits]]) -> pa.RecordBatch:
+def _mask_rows(masks: Sequence[tuple[int, Bits]]) -> pa.RecordBatch:
     """A row for each file; a byte at least, since there are no texts of no bits."""
-    numbers = pa.array([number for number, _ in found], pa.uint64())
-    bits = pa.array([bits.tobytes() or b"\0" for _, bits in found], pa.binary())
-    return batch_of([numbers, bits], _MASK, len(found))
+    numbers = pa.array([number for number, _ in masks], pa.uint64())
+    bits = pa.array([bits.tobytes() or b"\0" for _, bits in masks], pa.binary())
+    return batch_of([numbers, bits], _MASK, len(masks))

@@ -108,7 +108,7 @@ class GoneByKey(Gone):
         self._batch_rows = batch_rows
         rows = [reader.rows_in([group]) for group in range(reader.num_row_groups)]
         self._starts = np.concatenate([[0], np.cumsum(rows, dtype=np.int64)])
-        self._found: dict[int, Positions] = {}
+        self._gone: dict[int, Positions] = {}
 
     def within(self, begin: int, end: int) -> Positions:
         """See `Gone.within`."""
@@ -121,14 +121,14 @@ class GoneByKey(Gone):
 
     def _in_group(self, group: int) -> Positions:
         """Positions in the file of a row group's rows that are gone."""
-        if group not in self._found:
+        if group not in self._gone:
             begin, end = int(self._starts[group]), int(self._starts[group + 1])
             flags = np.zeros(end - begin, dtype=np.bool_)
             flags[self._mask.within(begin, end)] = True
             for schema, test in self._keys:
                 self._test(schema, test, group, flags)
-            self._found[group] = np.flatnonzero(flags) + begin
-        return self._found[group]
+            self._gone[group] = np.flatnonzero(flags) + begin
+        return self._gone[group]
 
     def _test(
         self, schema: pa.Schema, test: KeyTest, group: int, flags: npt.NDArray[np.bool_]

@@ -198,16 +198,16 @@ class UnitMerge:
         self,
         unit: _UnitEvents,
         number: int,
-        found: RowSources,
+        origin: RowSources,
         ahead: Iterator[pa.RecordBatch] | None,
     ) -> Iterator[pa.RecordBatch]:
         """The rows of a range."""
-        at, reader, sources = self._ranges[number], self._reader(), found.sources
-        if unit.events.fills or (found.stays and not unit.selects):
-            whole = self._put_together(unit.events, reader, at.groups, found, ahead)
+        at, reader, sources = self._ranges[number], self._reader(), origin.sources
+        if unit.events.fills or (origin.stays and not unit.selects):
+            whole = self._put_together(unit.events, reader, at.groups, origin, ahead)
             yield from unit.tested(whole)
             return
-        if found.stays:
+        if origin.stays:
             matching = self._matching_groups(reader)
             elsewhere = at.first_row + np.flatnonzero(sources != KEEP).astype(np.int64)
             yield from tested_rows(
@@ -228,27 +228,27 @@ class UnitMerge:
         events: Events,
         reader: FileReader,
         groups: Sequence[int],
-        found: RowSources,
+        origin: RowSources,
         ahead: Iterator[pa.RecordBatch] | None = None,
     ) -> Iterator[pa.RecordBatch]:
         """The rows that are left of a range, from the file and the events, untested.
 
-        `found` says where they come from; `ahead` are the columns that were not read for that,
+        `origin` says where they come from; `ahead` are the columns that were not read for that,
         texts as dictionaries, if they are being read.
         """
         if ahead is None or events.fills:
-            names = [n for n in events.data.schema.names if n not in found.schema.names]
+            names = [n for n in events.data.schema.names if n not in origin.schema.names]
             encoded = [] if events.fills else names
             ahead = self._batches(reader, self._schema(names), groups, encoded)
         done = 0
         for batch in read_ahead(ahead) if self._use_threads else ahead:
-            merged = self._one_batch(batch, found, done, events)
+            merged = self._one_batch(batch, origin, done, events)
             done += batch.num_rows
             if merged.num_rows:
                 yield merged
-        if done != len(found.sources):
+        if done != len(origin.sources):
             raise InputError(
-                f"{reader.name}: {counted(done, 'row')}, but {counted(len(found.sources), 'key')}"
+                f"{reader.name}: {counted(done, 'row')}, but {counted(len(origin.sources), 'key')}"
             )
 
     def _batches(
@@ -270,18 +270,18 @@ class UnitMerge:
         return pa.schema([self._table_schema.field(name) for name in dict.fromkeys(names)])
 
     def _one_batch(
-        self, batch: pa.RecordBatch, found: RowSources, begin: int, events: Events
+        self, batch: pa.RecordBatch, origin: RowSources, begin: int, events: Events
     ) -> pa.RecordBatch:
         """The merged rows of a batch that begins at a row of its range."""
         n, own = batch.num_rows, set(batch.schema.names)
         names = events.data.schema.names
         columns = [
-            batch.column(name) if name in own else found.column(name, begin, n) for name in names
+            batch.column(name) if name in own else origin.column(name, begin, n) for name in names
         ]
         fields = [pa.field(name, c.type) for name, c in zip(names, columns, strict=True)]
         whole = batch_of(columns, pa.schema(fields), n)
-        losers = None if found.losers is None else found.losers[begin : begin + n]
-        sources = found.sources[begin : begin + n]
+        losers = None if origin.losers is None else origin.losers[begin : begin + n]
+        sources = origin.sources[begin : begin + n]
         return events.put_together(whole, sources, losers, self._context.allocator)
 
 

@@ -55,7 +55,7 @@ def ruled_out_by(
 
 def _by_what_is_known(
     units: Sequence[ReadUnit],
-    found: list[RuledOutBy | None],
+    ruled: list[RuledOutBy | None],
     condition: pc.Expression,
     schema: pa.Schema,
     tested: Sequence[str] | None,
@@ -68,29 +68,29 @@ def _by_what_is_known(
         unit.group_guarantee is not None or not by_partition.isdisjoint(unit.partition)
         for unit in units
     ):
-        _rule_out("group", units, found, condition, schema, tested)
-    _rule_out("unit", units, found, condition, schema, tested)
+        _rule_out("group", units, ruled, condition, schema, tested)
+    _rule_out("unit", units, ruled, condition, schema, tested)
     for number, unit in enumerate(units):
         added = not isinstance(unit.changes, Mask | KeyMask | None)
-        if found[number] is None and not added and files_ruled_out(unit, condition, schema, tested):
-            found[number] = "file"
+        if ruled[number] is None and not added and files_ruled_out(unit, condition, schema, tested):
+            ruled[number] = "file"
 
 
 def ruled_out_note(
     plan: ReadPlan,
     condition: pc.Expression | None,
-    found: Sequence[RuledOutBy | None],
+    ruled: Sequence[RuledOutBy | None],
     in_partition: Sequence[bool],
 ) -> list[str]:
     """How many files a table's metadata leaves unread by what it tells of rows, for descriptions.
 
-    `found` is what `ruled_out_by` says. Of units that are not `in_partition` nothing counts: these
+    `ruled` is what `ruled_out_by` says. Of units that are not `in_partition` nothing counts: these
     values stand in paths, or beside them.
     """
     if condition is None:
         return []
     tested = filter_columns(condition, plan.schema)
-    units = list(zip(plan.units, found, in_partition, strict=True))
+    units = list(zip(plan.units, ruled, in_partition, strict=True))
     read = {file.path for unit, by, _ in units if by is None for file in unit.changed_by}
     unread: dict[str, set[str]] = {"group": set(), "unit": set(), "file": set()}
     for unit, by, may in units:
@@ -142,7 +142,7 @@ def _is_known(unit: ReadUnit) -> bool:
 def _rule_out(
     by: Literal["group", "unit"],
     units: Sequence[ReadUnit],
-    found: list[RuledOutBy | None],
+    ruled: list[RuledOutBy | None],
     condition: pc.Expression,
     schema: pa.Schema,
     tested: Sequence[str],
@@ -153,7 +153,7 @@ def _rule_out(
     guarantees: list[pc.Expression | None] = []
     of_units: list[int | None] = []
     alive: list[object] = []
-    for unit, known in zip(units, found, strict=True):
+    for unit, known in zip(units, ruled, strict=True):
         if known is not None:
             of_units.append(None)
             continue
@@ -173,7 +173,7 @@ def _rule_out(
     left = set(that_may_match(guarantees, condition, schema))
     for at, number in enumerate(of_units):
         if number is not None and number not in left:
-            found[at] = by
+            ruled[at] = by
 
 
 def groups_by_key(

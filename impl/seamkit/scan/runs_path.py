@@ -415,7 +415,7 @@ class _Tally:
 
     ranges: int
     expected: int = 0
-    found: int = 0
+    rows: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -455,7 +455,7 @@ class KeyRange:
                 found = inside.true_count
                 kept = inside if kept is None else pc.and_(inside, kept)
         with self.tally.lock:
-            self.tally.found += found
+            self.tally.rows += found
         return batch if kept is None else batch.filter(kept)
 
     def ended(self, where: str) -> None:
@@ -463,9 +463,9 @@ class KeyRange:
         with self.tally.lock:
             self.tally.ranges -= 1
             tally = self.tally
-            if tally.ranges == 0 and tally.found != tally.expected:
+            if tally.ranges == 0 and tally.rows != tally.expected:
                 raise InputError(
-                    f"{where}: row groups have {tally.found} of {counted(tally.expected, 'row')} "
+                    f"{where}: row groups have {tally.rows} of {counted(tally.expected, 'row')} "
                     f"in the ranges of {self.column.name!r} that their statistics tell"
                 )
 

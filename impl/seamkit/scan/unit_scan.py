@@ -309,10 +309,10 @@ class UnitScan(Scan):
         return "\n".join([*lines, *(f"  {note}" for note in notes)])
 
     def _own_ways(
-        self, found: Sequence[RuledOutBy | None], within: Sequence[bool]
+        self, ruled: Sequence[RuledOutBy | None], within: Sequence[bool]
     ) -> Iterator[tuple[str, str]]:
         """The path of each unit, and why."""
-        for unit, may, by in zip(self.plan.units, within, found, strict=True):
+        for unit, may, by in zip(self.plan.units, within, ruled, strict=True):
             if by is None:
                 yield self.path_of(unit), unit.reason
             else:

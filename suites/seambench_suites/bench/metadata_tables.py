@@ -54,11 +54,11 @@ def add_metadata_table(root: Path) -> None:
         properties.write("hoodie.table.metadata.partitions=files\n")
 
 
-def _records(root: Path, told: bytes) -> Iterator[tuple[bytes, bytes]]:
+def _records(root: Path, text: bytes) -> Iterator[tuple[bytes, bytes]]:
     """Keys in order, with their records as bytes of Avro."""
     import fastavro
 
-    schema = fastavro.parse_schema(json.loads(told))
+    schema = fastavro.parse_schema(json.loads(text))
     folders = [p for p in root.iterdir() if p.is_dir() and p.name != ".hoodie"]
     known = {_ALL_PARTITIONS: (_NAMES_PARTITIONS, {p.name: _file(0) for p in folders})}
     for folder in folders:

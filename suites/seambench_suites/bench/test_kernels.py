@@ -54,7 +54,7 @@ def test_kernel_returns_the_right_rows(
 
 
 def test_features_of_other_commits_are_skipped_not_failed() -> None:
-    """NotImplementedError is how asv is told that a commit does not have something."""
+    """NotImplementedError is how asv learns that a commit does not have something."""
     with pytest.raises(NotImplementedError, match=r"no seamkit\.teleport"):
         kernels.feature("seamkit.teleport")
     with pytest.raises(NotImplementedError, match=r"no seamkit\.scan\.units with teleport"):

@@ -178,7 +178,7 @@ class _Threads:
         return found
 
 
-class _Found(NamedTuple):
+class _Judged(NamedTuple):
     """Milliseconds of each case: the harness's, with the case's id; its processor's.
 
     Those of cases that start processes stand apart.
@@ -207,7 +207,7 @@ def _noted(clock: _Clock) -> Iterator[None]:
         yield
 
 
-def _of_cases(seam: str, cases: Sequence[Case]) -> _Found:
+def _of_cases(seam: str, cases: Sequence[Case]) -> _Judged:
     """Put cases to our own implementation in this process."""
     clock = _Clock()
     watched = _Watched(clock, registry.resolve(seam, OWN[seam]))
@@ -225,7 +225,7 @@ def _of_cases(seam: str, cases: Sequence[Case]) -> _Found:
                 cpu.append((time.thread_time() - begin_cpu + clock.others - clock.cpu) * 1e3)
             if found.word not in ("pass", "not-offered"):
                 wrong.append(f"{case.id}: {found.word}: {found.reason[:200]}")
-    return _Found(wall, processes, cpu, wrong)
+    return _Judged(wall, processes, cpu, wrong)
 
 
 def _starts_processes(case: Case) -> bool:
@@ -242,19 +242,19 @@ def kernels(folder: Path, cases: int = 200) -> Kernels:  # noqa: ARG001 - every 
 def _judging(seam: str, count: int) -> Competitor:
     """In a process of its own: the mean of some cases from all over a seam."""
     known = [case for case in load_cases(seam) if not _starts_processes(case)]
-    asked = known[:: max(1, len(known) // count)][:count]
+    judged = known[:: max(1, len(known) // count)][:count]
     gc.freeze()  # as where cases are judged
 
-    def clock(run: Callable[[], _Found]) -> tuple[_Found, Sample]:
-        found = run()
-        wall = statistics.fmean(millis for millis, _ in found.wall)
-        return found, Sample(wall / 1e3, statistics.fmean(found.cpu) / 1e3)
+    def clock(run: Callable[[], _Judged]) -> tuple[_Judged, Sample]:
+        judged_cases = run()
+        wall = statistics.fmean(millis for millis, _ in judged_cases.wall)
+        return judged_cases, Sample(wall / 1e3, statistics.fmean(judged_cases.cpu) / 1e3)
 
-    def judge(found: _Found) -> Arrived:
-        right = len(asked) - len(found.wrong)
-        return Arrived(Moved(unit="units", sent=len(asked), arrived=right))
+    def judge(judged_cases: _Judged) -> Arrived:
+        right = len(judged) - len(judged_cases.wrong)
+        return Arrived(Moved(unit="units", sent=len(judged), arrived=right))
 
-    return Competitor(lambda: _of_cases(seam, asked), judge, clock)
+    return Competitor(lambda: _of_cases(seam, judged), judge, clock)
 
 
 def _on_the_way(seam: str, name: str) -> float:

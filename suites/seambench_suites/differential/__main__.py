@@ -7,7 +7,7 @@
 `compare` reads the table after each of these steps with other readers, tells every difference, and
 last how much was compared; `--record FILE` keeps that as JSON. It needs no Spark, so it may be run
 again and again. Steps that Spark cannot read do not count, and tables that it cannot write are
-told. Of Hive, whose folders have no versions, there is one answer a table.
+listed. Of Hive, whose folders have no versions, there is one answer a table.
 
     python -m seambench_suites.differential write FOLDER --format hudi --tables v6 --by 0.15.0
     python -m seambench_suites.differential ask FOLDER --format hudi --by 1.2.0

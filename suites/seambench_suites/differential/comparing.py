@@ -40,7 +40,7 @@ def compare(
     """Every difference between a reader and Spark over the tables of a folder, as text.
 
     Where versions disagree the newest one counts whose answer is by no rule of its own. Differences
-    that such a rule makes, and tables that could not be written, are told, but are no differences.
+    that such a rule makes, and tables that could not be written, are listed, but do not count.
     `counts` receives how many there were of each of `COUNTED`.
     """
     for target in sorted(folder.iterdir()):
@@ -77,7 +77,7 @@ def _compare_one(
     if found.problem:
         counts["listed" if found.why else "differences"] += 1
         listed = f" (listed: {found.why})" if found.why else ""
-        yield f"{target.name}, step {number}{_asked(request)}: {found.problem}{listed}"
+        yield f"{target.name}, step {number}{_options_of(request)}: {found.problem}{listed}"
 
 
 def writers(folder: Path, own: RandomFormat) -> list[str]:
@@ -109,13 +109,13 @@ def _age(version: str) -> list[int]:
     return [int(part) for part in version.split(".") if part.isdigit()]
 
 
-def _asked(request: ScanRequest) -> str:
+def _options_of(request: ScanRequest) -> str:
     """What was asked beside the table, where it is not a snapshot."""
     words = {"query": request.query, "begin": request.begin, "end": request.end}
     if request.query == "snapshot":
         words = {}
-    told = "".join(f" {name}={value}" for name, value in words.items() if value)
-    return f" ({told.strip()})" if told else ""
+    listed = "".join(f" {name}={value}" for name, value in words.items() if value)
+    return f" ({listed.strip()})" if listed else ""
 
 
 def _differs(
@@ -150,13 +150,13 @@ def _against(
     except SeambenchError as error:
         problem = f"{type(error).__name__}: {error}"
         return {"error": problem}, problem
-    except Exception:  # a defect, told with where it is
+    except Exception:  # a defect, shown with where it is
         problem = traceback.format_exc(limit=-2)
         return {"error": problem}, problem
-    return {"columns": names, "rows": rows}, _told(names, rows, answer)
+    return {"columns": names, "rows": rows}, _difference(names, rows, answer)
 
 
-def _told(names: list[str], rows: Rows, answer: Answer) -> str:
+def _difference(names: list[str], rows: Rows, answer: Answer) -> str:
     """How rows differ from an answer; an empty text if they do not."""
     expected = answer["rows"]
     if names != answer["columns"]:

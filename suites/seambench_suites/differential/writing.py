@@ -58,9 +58,9 @@ def _write_one(spark: Any, own: RandomFormat, spec: Any, target: Path) -> None:
         done = own.write(spark, spec, target / "table", lenient=True)
     except Exception as error:  # what cannot be written is no table to read
         _check_life(spark)
-        told = _told(error)
-        sys.stderr.write(f"{target.name}: not written: {told}\n")
-        _keep(target / "unwritten.json", {"error": told})
+        reason = _in_short(error)
+        sys.stderr.write(f"{target.name}: not written: {reason}\n")
+        _keep(target / "unwritten.json", {"error": reason})
         return
     _keep(target / "failures.json", done.failures)
     if own.ask is not None:
@@ -87,7 +87,7 @@ def _check_life(spark: Any) -> None:
     spark.sql("SELECT 1").collect()
 
 
-def _told(error: Exception) -> str:
+def _in_short(error: Exception) -> str:
     """What an error says, in two lines at most: what failed, and Java's innermost cause."""
     lines = str(error).splitlines() or [type(error).__name__]
     causes = [line for line in lines if line.startswith("Caused by: ")]
@@ -104,11 +104,11 @@ def ask_tables(folder: Path, own: RandomFormat, version: str) -> None:
     ]
     with _session(own, version, brief=len(files) < _MANY) as spark:
         for file in files:
-            asked = [
+            requests = [
                 {name: x for name, x in answer.items() if name not in _ANSWERED}
                 for answer in json.loads(file.read_text(encoding="utf-8"))
             ]
-            answers = _ask(spark, own, file.parent, asked)
+            answers = _ask(spark, own, file.parent, requests)
             _keep(file.parent / f"witness-{version}.json", answers)
 
 

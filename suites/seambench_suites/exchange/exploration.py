@@ -114,7 +114,7 @@ class _State:
     error: str | None = None
     cancelled: bool = False
     #: Of each sender of a merge, the receivers that know how far it is.
-    told: list[set[int]] = field(default_factory=list)
+    bounded: list[set[int]] = field(default_factory=list)
     #: Of each receiver that merges.
     merges: list[Merge] = field(default_factory=list)
 
@@ -127,7 +127,7 @@ class _State:
             self.doubled,
             tuple(frozenset(read.items()) for read in self.read),
             self.cancelled,
-            tuple(frozenset(told) for told in self.told),
+            tuple(frozenset(receivers) for receivers in self.bounded),
             tuple(tuple(merge.heads) for merge in self.merges),
         )
 
@@ -209,7 +209,7 @@ def _start(size: Size) -> _State:
         [Receiver(size.senders, queues, receiver) for _ in range(size.receivers)],
         work,
         read=[Counter() for _ in range(size.receivers)],
-        told=[set() for _ in range(size.senders if size.dealt else 0)],
+        bounded=[set() for _ in range(size.senders if size.dealt else 0)],
         merges=[Merge([None] * size.senders) for _ in range(size.receivers if size.dealt else 0)],
     )
 
@@ -247,12 +247,12 @@ def _tellings(state: _State, sender: int) -> Iterator[tuple[str, Callable[[_Stat
         yield f"driver {sender}", lambda s: _make(s, sender)
         return
     for receiver in state.sinks[sender].idle():
-        if receiver not in state.told[sender]:
+        if receiver not in state.bounded[sender]:
             yield f"tell {sender} {receiver}", lambda s, r=receiver: _tell(s, sender, r)  # type: ignore[misc]
 
 
 def _tell(state: _State, sender: int, receiver: int) -> None:
-    state.told[sender].add(receiver)
+    state.bounded[sender].add(receiver)
     reached = state.work[sender][-1][1].chunks[0].payload[1] - 1
     request = Request(sender, sender, bound=Bound(bytes([reached])))
     _carry_out(state, sender, state.sinks[sender].add_request(receiver, request))
@@ -287,13 +287,13 @@ def _merge(state: _State, number: int) -> None:
 
 def _make(state: _State, sender: int) -> None:
     receiver, request = state.work[sender].pop()
-    if state.told:
-        state.told[sender].clear()
+    if state.bounded:
+        state.bounded[sender].clear()
     _carry_out(state, sender, state.sinks[sender].add_request(receiver, request))
 
 
 def _cancel(state: _State) -> None:
-    """Everybody is told at once; what is in flight still arrives."""
+    """Everybody learns it at once; what is in flight still arrives."""
     state.cancelled = True
     for sink in state.sinks:
         sink.cancel_one_sinker()

@@ -22,7 +22,7 @@ from seambench.contracts.findings import Finding, read_findings
 from seambench.contracts.outcomes import Outcome
 from seambench.contracts.peers.catalogue import AT
 from seambench_suites.findings.report import index, report
-from seambench_suites.findings.scripts import not_as_told, packed, run_script
+from seambench_suites.findings.scripts import not_as_stated, packed, run_script
 
 
 def main() -> None:
@@ -49,18 +49,18 @@ def main() -> None:
 
 def _write(finding: Finding, folder: Path) -> list[str]:
     """Write the report of one; how it differs from what the data say."""
-    seen = _asked_again(finding)
+    seen = _outcomes_now(finding)
     ran = None if finding.recorded else run_script(finding, finding.until)
     text = "\n".join(report(finding, find_case(finding.case), seen, ran))
     (folder / f"{finding.name}.md").write_text(f"{text}\n", encoding="utf-8")
     if finding.attaches:
         (folder / f"{finding.name}.zip").write_bytes(packed(finding))
     sys.stderr.write(f"{finding.name}\n")
-    wrong = [*_cases_not_as_told(finding, seen)]
-    return wrong if finding.recorded else [*wrong, *not_as_told(finding)]
+    wrong = [*_cases_not_as_stated(finding, seen)]
+    return wrong if finding.recorded else [*wrong, *not_as_stated(finding)]
 
 
-def _asked_again(finding: Finding) -> Mapping[str, Outcome]:
+def _outcomes_now(finding: Finding) -> Mapping[str, Outcome]:
     if finding.recorded:
         return outcomes_of(finding, [finding.right_by])
     names = {
@@ -70,7 +70,7 @@ def _asked_again(finding: Finding) -> Mapping[str, Outcome]:
     return {version: outcomes[name] for version, name in names.items()}
 
 
-def _cases_not_as_told(finding: Finding, seen: Mapping[str, Outcome]) -> Iterator[str]:
+def _cases_not_as_stated(finding: Finding, seen: Mapping[str, Outcome]) -> Iterator[str]:
     for version, one in seen.items():
         if reproduced(one) != (version in finding.shows):
             yield f"{finding.name}: {version} ends in {one.outcome}: {one.reason}"
@@ -88,8 +88,8 @@ def _run_commands(findings: Sequence[Finding]) -> int:
             done = subprocess.run(
                 command, cwd=empty, env=environment, capture_output=True, text=True, check=False
             )
-            told = (0, "RECORDED") if finding.recorded else (1, "REPRODUCED")
-            shown = (done.returncode, done.stdout.partition(" ")[0]) == told
+            expected = (0, "RECORDED") if finding.recorded else (1, "REPRODUCED")
+            shown = (done.returncode, done.stdout.partition(" ")[0]) == expected
             silent += not shown
             sys.stdout.write(f"{'shown' if shown else 'NOT SHOWN'}: {finding.name}\n")
             sys.stdout.flush()

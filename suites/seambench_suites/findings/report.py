@@ -87,20 +87,20 @@ def _the_case(finding: Finding, case: Case, seen: Mapping[str, Outcome]) -> Iter
         yield f"{number}. {step}"
     if case.seam == "table-writer":
         yield f"```toml\n{about.definition}\n```\n"
-    asked = ", ".join(f"{name} {value}" for name, value in about.request.items())
-    yield f"\nAsked: {asked}. Expected:\n"
+    options = ", ".join(f"{name} {value}" for name, value in about.request.items())
+    yield f"\nAsked: {options}. Expected:\n"
     if not about.expected:
         what = about.outcome or "every row, and its values"
         yield f"{what[0].upper()}{what[1:]}.\n"
     for rows in about.expected[:1]:
         yield from _table(rows)
     yield f"Found by {finding.peer} {shown.version}:\n"
-    yield from _found(shown)
+    yield from _came_of(shown)
     yield f"    seambench check --finding {finding.name}\n"
     yield f"shows both again; `seambench explain {case.id}` tells the table's life row by row."
 
 
-def _found(shown: Outcome) -> Iterator[str]:
+def _came_of(shown: Outcome) -> Iterator[str]:
     rows = shown.difference
     if rows is None:
         silent = "nothing was refused" in shown.reason

@@ -95,9 +95,9 @@ def run_script(finding: Finding, release: str) -> Ran:
     return Ran("\n".join(lines).strip(), ended if done.returncode else "", bool(killed))
 
 
-def not_as_told(finding: Finding) -> Iterator[str]:
+def not_as_stated(finding: Finding) -> Iterator[str]:
     """Releases in which the script does not do what the finding says of them."""
-    told = {finding.since: True, finding.until: True, finding.before: False, finding.after: False}
-    for release, shows in told.items():
+    stated = {finding.since: True, finding.until: True, finding.before: False, finding.after: False}
+    for release, shows in stated.items():
         if release and run_script(finding, release).shows(finding) != shows:
             yield f"{finding.name}: the script {'shows' if not shows else 'hides'} it in {release}"

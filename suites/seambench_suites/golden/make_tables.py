@@ -142,21 +142,21 @@ def main() -> None:
     parser.add_argument("--spec", type=Path, help="a declaration anywhere")
     parser.add_argument("--to", type=Path, help="folder for its tables")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
-    asked = parser.parse_args()
-    if asked.worker:
-        name, _, version = asked.worker.partition("@")
-        _work((name, version), asked.names, asked.to)
+    given = parser.parse_args()
+    if given.worker:
+        name, _, version = given.worker.partition("@")
+        _work((name, version), given.names, given.to)
         return
     jobs: dict[Key, list[str]] = {}
-    if asked.spec:
-        if not (asked.to and asked.format):
+    if given.spec:
+        if not (given.to and given.format):
             parser.error("--spec needs --format and --to")
-        asked.to.mkdir(parents=True, exist_ok=True)
-        jobs = _of_declaration(resolve_format(asked.format), asked.spec, asked.names)
+        given.to.mkdir(parents=True, exist_ok=True)
+        jobs = _of_declaration(resolve_format(given.format), given.spec, given.names)
     else:
-        for name in [asked.format] if asked.format else format_names():
-            jobs |= _chosen(resolve_format(name), asked.names)
-    codes = [_start(key, listed, asked.to) for key, listed in sorted(jobs.items())]
+        for name in [given.format] if given.format else format_names():
+            jobs |= _chosen(resolve_format(name), given.names)
+    codes = [_start(key, listed, given.to) for key, listed in sorted(jobs.items())]
     if any(codes):
         raise SystemExit(1)
 

@@ -88,8 +88,8 @@ class _Chunks(Kernel):
         columns.fill(self._chain)
         return columns
 
-    def _check(self, found: Any) -> None:
-        if not found.equals(self.batch):
+    def _check(self, batch: Any) -> None:
+        if not batch.equals(self.batch):
             raise AssertionError("the engine's columns differ from the rows that were appended")
 
 

@@ -132,6 +132,6 @@ class IpcIn(IpcOut):
                 raise AssertionError("rows are missing")
 
 
-def _same(found: pa.RecordBatch, expected: pa.RecordBatch) -> None:
-    if not found.equals(expected):
+def _same(batch: pa.RecordBatch, expected: pa.RecordBatch) -> None:
+    if not batch.equals(expected):
         raise AssertionError("the rows that come back differ from those that were written")

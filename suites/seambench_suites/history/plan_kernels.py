@@ -108,8 +108,8 @@ def write_table(root: Path, groups: int, partitions: int = _PARTITIONS) -> None:
         for at, name in names.items():
             (folder / name).touch()
             stats[at][partition].append(_stat(partition, file_id, name))
-    for at, told in enumerate(stats):
-        _write_commit(timeline, at, told)
+    for at, own in enumerate(stats):
+        _write_commit(timeline, at, own)
 
 
 def _instant(commit: int) -> str:

@@ -188,8 +188,8 @@ def _scans(name: str) -> Callable[[], Any]:
     schema = pq.read_schema(_folder(name == "conditions") / "a.parquet")
     plan = units.ReadPlan("kernel", schema, [units.ReadUnit("a", [file])])
     columns = ["amount"] if name == "decimals" else schema.names
-    asked = {"conditions": pc.field("mixed") == 77_777, "pages": pc.field("k") == 77_777}
-    condition = asked.get(name)
+    conditions = {"conditions": pc.field("mixed") == 77_777, "pages": pc.field("k") == 77_777}
+    condition = conditions.get(name)
     return lambda: scans.UnitScan(plan, columns, condition, options)
 
 

@@ -27,14 +27,14 @@ def questions(instants: Sequence[str], completions: Sequence[str]) -> list[Answe
     """Requests that make sense for a table with these commits: views, commits, windows."""
     known = [instant for instant in dict.fromkeys(instants) if instant]
     bounds = [c for c in dict.fromkeys(completions) if c] or known
-    asked: list[Answer] = [{"query": "snapshot"}, {"query": "read-optimized"}]
-    asked += [{"query": "snapshot", "as_of": instant} for instant in known[:-1]]
-    asked += [{"query": "incremental", "begin": "000"}]
-    asked += [{"query": "incremental", "begin": begin} for begin in sorted(bounds)[:-1]]
+    listed: list[Answer] = [{"query": "snapshot"}, {"query": "read-optimized"}]
+    listed += [{"query": "snapshot", "as_of": instant} for instant in known[:-1]]
+    listed += [{"query": "incremental", "begin": "000"}]
+    listed += [{"query": "incremental", "begin": begin} for begin in sorted(bounds)[:-1]]
     if len(bounds) > 2:
         first, *_, last = sorted(bounds)[:-1]
-        asked.append({"query": "incremental", "begin": first, "end": last})
-    return asked
+        listed.append({"query": "incremental", "begin": first, "end": last})
+    return listed
 
 
 def ask_spark(spark: Any, table: Path, request: Mapping[str, Any]) -> Answer:
@@ -56,11 +56,11 @@ def ask_spark(spark: Any, table: Path, request: Mapping[str, Any]) -> Answer:
 
 def scan_request(table: Path, answer: Mapping[str, Any]) -> ScanRequest:
     """What Spark was asked, for a reader."""
-    asked = {name: answer[name] for name in ("query", *_OPTIONS) if answer.get(name)}
+    options = {name: answer[name] for name in ("query", *_OPTIONS) if answer.get(name)}
     return ScanRequest(
         str(table),
         threads=1,
         # Hudi merges what changed among itself, without the rows that it changed.
         changes_alone=answer["query"] == "incremental",
-        **asked,
+        **options,
     )

@@ -19,20 +19,20 @@ _NULL = "NoneType:None"
 
 
 def why_otherwise(
-    version: str, target: Path, number: int, answer: Answer, found: Answer
+    version: str, target: Path, number: int, answer: Answer, own: Answer
 ) -> str | None:
     """Why a version answers otherwise than a reader; None if no rule of its own explains that.
 
     `target` is what `write_tables` made of one seed, `number` that of the question, from 1.
     """
-    if "error" in found:
-        return _why_error(version, target, answer, found["error"])
-    rows: Rows = found["rows"]
+    if "error" in own:
+        return _why_error(version, target, answer, own["error"])
+    rows: Rows = own["rows"]
     if answer.get("as_of", "~") < _oldest(target):
-        answer, rows = _in_newest_types(answer, found)
+        answer, rows = _in_newest_types(answer, own)
         if rows == answer["rows"]:
             return f"{version} knows no schema of an archived instant and takes the newest one"
-    elif answer["columns"] != found["columns"]:
+    elif answer["columns"] != own["columns"]:
         return None
     if _has_nonsense(answer, rows):
         return (
@@ -119,12 +119,12 @@ def _oldest(target: Path) -> str:
     return min((file.name[:17] for file in files), default="")
 
 
-def _in_newest_types(answer: Answer, found: Answer) -> tuple[Answer, Rows]:
+def _in_newest_types(answer: Answer, own: Answer) -> tuple[Answer, Rows]:
     """Columns that both have; `i`, which writes may promote, is of its type in the answer."""
-    names = [name for name in answer["columns"] if name in found["columns"]]
+    names = [name for name in answer["columns"] if name in own["columns"]]
     expected, rows = (
         sorted([row[one["columns"].index(name)] for name in names] for row in one["rows"])
-        for one in (answer, found)
+        for one in (answer, own)
     )
     place = names.index("i") if "i" in names else 0
     kinds = {row[place].partition(":")[0] for row in expected}
@@ -149,8 +149,8 @@ def _instants(target: Path) -> tuple[set[str], set[str]]:
     """Instants of the first layout that completed and are not archived, and pending compactions."""
     names = [file.name for file in (target / "table" / ".hoodie").glob("[0-9]*.*")]
     done = {name.partition(".")[0] for name in names if name.partition(".")[2].endswith("commit")}
-    asked = {name.partition(".")[0] for name in names if name.endswith(".compaction.requested")}
-    return done, asked - done
+    requested = {name.partition(".")[0] for name in names if name.endswith(".compaction.requested")}
+    return done, requested - done
 
 
 def _written_at(target: Path, begin: str, rows: Rows) -> Rows:
@@ -169,10 +169,10 @@ def _begins_later(version: str, target: Path, answer: Answer) -> bool:
     if not done or answer["begin"] >= min(done):
         return False
     files = [target / f"witness-{version}.json", target / "witness.json"]
-    asked = json.loads(next(f for f in files if f.exists()).read_text(encoding="utf-8"))
+    answers = json.loads(next(f for f in files if f.exists()).read_text(encoding="utf-8"))
     archived = [
         other
-        for other in asked
+        for other in answers
         if other["query"] == "incremental"
         and answer["begin"] < other["begin"] < min(done)
         and other.get("end") == answer.get("end")
@@ -238,7 +238,7 @@ def _changed_again(target: Path, rows: Rows) -> bool:
 
 
 def _lost(target: Path, columns: Sequence[str], rows: Rows) -> bool:
-    """Whether each of these rows met one with a greater ordering value, which a snapshot showed."""
+    """Whether each row lost to one with a greater ordering value, which a snapshot showed."""
     keys = json.loads((target / "spec.json").read_text(encoding="utf-8"))["keys"]
     own = [columns.index(name) for name in keys]
     ordering = columns.index("ts")

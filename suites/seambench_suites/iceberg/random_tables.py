@@ -97,7 +97,7 @@ class _Life:
         return None if self._more else "INSERT OVERWRITE {table} VALUES (1, 'over', 'x', NULL)"
 
     def _equality(self) -> Any:
-        """Deletes by keys, where the table's partitions can be told by the row."""
+        """Deletes by keys, where a row says its table's partition."""
         if self._version == 1 or self._evolved or self._by not in ("", "p"):
             return self._delete()
         by = self._chance.choice([["k"], ["k"], ["v"], ["k", "v"]])

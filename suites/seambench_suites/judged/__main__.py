@@ -51,7 +51,7 @@ class Accepted:
 
     Attributes:
         modules: pattern of paths below the judge's package.
-        mistake: pattern of what `Mistake.told` says.
+        mistake: pattern of what `Mistake.title` says.
         reason: why no test needs to find it.
     """
 
@@ -66,7 +66,7 @@ class _List:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _ModuleTests:
     """Tests for the modules that patterns name; see `tests.toml`."""
 
     modules: Sequence[str]
@@ -75,7 +75,7 @@ class _Asked:
 
 @dataclass(frozen=True)
 class _Tests:
-    asked: Sequence[_Asked]
+    asked: Sequence[_ModuleTests]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -99,12 +99,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for module, found in known.items()
         for one in found
         if fnmatch.fnmatch(module, args.only)
-        and fnmatch.fnmatchcase(one.told, args.tell)
+        and fnmatch.fnmatchcase(one.title, args.tell)
         and (differing is None or (module, one.line) in differing)
     ]
     if args.count:
         drawn = Random(args.seed).sample(drawn, min(args.count, len(drawn)))
-    # Module after module: what comes of the first is told before tests of the last are watched.
+    # Module after module: what comes of the first is shown before tests of the last are watched.
     drawn.sort(key=lambda one: (one[0], one[1].begin))
     words: Counter[str] = Counter()
     with tempfile.TemporaryDirectory(prefix="seambench-judged-") as folder:
@@ -112,16 +112,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             words[word.partition(" ")[0]] += 1
             sys.stdout.write(f"{word}: {what}\n")
             sys.stdout.flush()
-    told = ", ".join(f"{count} {word}" for word, count in sorted(words.items()))
-    sys.stdout.write(f"{counted(len(drawn), 'mistake')}: {told or 'none fits'}\n")
-    asked_for_none = not drawn and differing is None
-    return 1 if needless or words["lives"] or words["fails"] or asked_for_none else 0
+    counts = ", ".join(f"{count} {word}" for word, count in sorted(words.items()))
+    sys.stdout.write(f"{counted(len(drawn), 'mistake')}: {counts or 'none fits'}\n")
+    has_none = not drawn and differing is None
+    return 1 if needless or words["lives"] or words["fails"] or has_none else 0
 
 
 def _tried(
     drawn: Sequence[tuple[str, Mistake]],
     accepted: Sequence[Accepted],
-    tests: Sequence[_Asked],
+    tests: Sequence[_ModuleTests],
     folder: Path,
 ) -> Iterator[tuple[str, str]]:
     """What comes of each mistake, and of tests that fail without any, which are left out."""
@@ -129,16 +129,16 @@ def _tried(
     shutil.copytree(_PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
     first = _FIRST.format(package=_PACKAGE.name, folder=str(folder))
     (folder / "sitecustomize.py").write_text(first, encoding="utf-8")
-    asked = list({test: None for module, _ in drawn for test in _tests_of(module, tests)})
-    preload((_module_of(module) for module, _ in drawn), asked)
+    files = list({test: None for module, _ in drawn for test in _tests_of(module, tests)})
+    preload((_module_of(module) for module, _ in drawn), files)
     map_ = _Map()
     for module, one in drawn:
-        told = f"{module}:{one.line}: {one.told}"
+        title = f"{module}:{one.line}: {one.title}"
         if any(_fits(entry, module, one) for entry in accepted):
-            yield "listed", told
+            yield "listed", title
         else:
-            yield _judged(module, one, folder, map_, _tests_of(module, tests)), told
-    for test, of in map_.met.items():
+            yield _judged(module, one, folder, map_, _tests_of(module, tests)), title
+    for test, of in map_.seen.items():
         if not of.passed:
             yield "fails without a mistake", test
 
@@ -147,7 +147,7 @@ class _Map:
     """Which tests run which statements; each file of tests is watched when it is first asked."""
 
     def __init__(self) -> None:
-        self.met: dict[str, Seen] = {}
+        self.seen: dict[str, Seen] = {}
         self._watched: set[str] = set()
 
     def groups(self, place: Place, tests: Sequence[str]) -> Iterator[dict[str, float]]:
@@ -156,20 +156,20 @@ class _Map:
         Those known to run the statement; those of files that were not asked before; at last those
         that start other processes, in which it may run, too.
         """
-        yield self._chosen(self.met, lambda of: place in of.places)
+        yield self._chosen(self.seen, lambda of: place in of.places)
         for file in tests:
             if file not in self._watched:
                 self._watched.add(file)
                 came = seen([file], _PACKAGE, _ALL_SECONDS)
-                self.met |= came
+                self.seen |= came
                 yield self._chosen(came, lambda of: place in of.places)
-        listed = {test: of for test, of in self.met.items() if any(_is_of(test, f) for f in tests)}
+        listed = {test: of for test, of in self.seen.items() if any(_is_of(test, f) for f in tests)}
         yield self._chosen(listed, lambda of: of.others and place not in of.places)
 
     @staticmethod
-    def _chosen(met: Mapping[str, Seen], fits: Callable[[Seen], bool]) -> dict[str, float]:
+    def _chosen(known: Mapping[str, Seen], fits: Callable[[Seen], bool]) -> dict[str, float]:
         """The quickest first."""
-        found = [(of.seconds, test) for test, of in met.items() if of.passed and fits(of)]
+        found = [(of.seconds, test) for test, of in known.items() if of.passed and fits(of)]
         return {test: seconds for seconds, test in sorted(found)}
 
 
@@ -179,9 +179,9 @@ def lines_since(commit: str) -> set[tuple[str, int]]:
     To be called in a checkout whose judge is the one that is imported.
     """
     command = ["git", "diff", "-U0", "--no-ext-diff", commit, "--", f"harness/{_PACKAGE.name}"]
-    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    hunks = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     found, module = set(), ""
-    for line in told.splitlines():
+    for line in hunks.splitlines():
         if line.startswith("+++ "):
             module = line.partition(f"harness/{_PACKAGE.name}/")[2]
         elif hunk := re.match(r"@@ -\S+ \+(\d+)(?:,(\d+))? @@", line):
@@ -190,7 +190,7 @@ def lines_since(commit: str) -> set[tuple[str, int]]:
     return found
 
 
-def chosen(package: Path, tests: Sequence[_Asked]) -> Iterator[tuple[str, list[Mistake]]]:
+def chosen(package: Path, tests: Sequence[_ModuleTests]) -> Iterator[tuple[str, list[Mistake]]]:
     """The modules that have tests here, each with every mistake that can be made in it."""
     for file in sorted(package.rglob("*.py")):
         module = file.relative_to(package).as_posix()
@@ -211,16 +211,16 @@ def unneeded(
 
 def _fits(entry: Accepted, module: str, one: Mistake) -> bool:
     return fnmatch.fnmatchcase(module, entry.modules) and fnmatch.fnmatchcase(
-        one.told, entry.mistake
+        one.title, entry.mistake
     )
 
 
-def _tests_of(module: str, tests: Sequence[_Asked]) -> list[str]:
+def _tests_of(module: str, tests: Sequence[_ModuleTests]) -> list[str]:
     return [
         test
-        for asked in tests
-        if any(fnmatch.fnmatchcase(module, pattern) for pattern in asked.modules)
-        for test in asked.tests
+        for entry in tests
+        if any(fnmatch.fnmatchcase(module, pattern) for pattern in entry.modules)
+        for test in entry.tests
     ]
 
 
@@ -244,9 +244,9 @@ def _judged(module: str, one: Mistake, folder: Path, map_: _Map, tests: Sequence
         os.environ.update(PYTHONPATH=path, PYTHONDONTWRITEBYTECODE="1")
         put(codes)
 
-    asked = 0
+    tried = 0
     for group in map_.groups((str(file), one.statement), tests):
-        asked += len(group)
+        tried += len(group)
         copy.write_text(wrong, encoding="utf-8")
         try:
             most = _SECONDS + 10.0 * sum(group.values())
@@ -254,7 +254,7 @@ def _judged(module: str, one: Mistake, folder: Path, map_: _Map, tests: Sequence
                 return f"found by {found}"
         finally:
             copy.write_text(right, encoding="utf-8")
-    return f"lives with {counted(asked, 'test')}"
+    return f"lives with {counted(tried, 'test')}"
 
 
 def _is_of(test: str, name: str) -> bool:

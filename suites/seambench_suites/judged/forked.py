@@ -72,21 +72,21 @@ def failure(tests: Sequence[str], prepare: Callable[[], object], seconds: float)
 
     `prepare` is done in the fork before. No end within the seconds is a failure.
     """
-    with tempfile.NamedTemporaryFile("r", encoding="utf-8") as told:
-        code = _in_fork(lambda: _run(tests, ["-x"], prepare, told.name, Seeing(set())), seconds)
-        found = told.read()
+    with tempfile.NamedTemporaryFile("r", encoding="utf-8") as result:
+        code = _in_fork(lambda: _run(tests, ["-x"], prepare, result.name, Seeing(set())), seconds)
+        found = result.read()
     return "" if code == 0 else found.partition("\0")[0] or f"it ended with {code}"
 
 
 def seen(tests: Sequence[str], package: Path, seconds: float) -> Mapping[str, Seen]:
     """Which statements of a package each test runs."""
     _noted(package)  # once, and not in each fork
-    with tempfile.NamedTemporaryFile("r", encoding="utf-8") as told:
-        met: set[Place] = set()
+    with tempfile.NamedTemporaryFile("r", encoding="utf-8") as file:
+        ran: set[Place] = set()
         code = _in_fork(
-            lambda: _run(tests, [], lambda: _watch(package, met), told.name, Seeing(met)), seconds
+            lambda: _run(tests, [], lambda: _watch(package, ran), file.name, Seeing(ran)), seconds
         )
-        failed, _, found = told.read().partition("\0")
+        failed, _, found = file.read().partition("\0")
     if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
         raise UsageError(f"{', '.join(tests)}: {failed or f'ended with {code}'}")
     return {
@@ -148,9 +148,9 @@ def _codes(code: CodeType) -> dict[Place, CodeType]:
     return found
 
 
-def _watch(package: Path, met: set[Place]) -> None:
+def _watch(package: Path, places: set[Place]) -> None:
     """Have every statement of a package's functions say that it runs."""
-    setattr(builtins, _NOTE, met.add)
+    setattr(builtins, _NOTE, places.add)
     put(_noted(package))
 
 
@@ -197,24 +197,24 @@ def _is_text(statement: ast.stmt) -> bool:
 
 
 class Seeing:
-    """A plugin that keeps the first failure, and of each test what it took and met."""
+    """A plugin that keeps the first failure, and of each test how long it took and what ran."""
 
-    def __init__(self, met: set[Place]) -> None:
+    def __init__(self, places: set[Place]) -> None:
         self.failed = ""
         self.tests: dict[str, tuple[float, list[Place], bool, bool]] = {}
-        self._met = met
+        self._places = places
         self._ok = True
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         """Note what runs while a test does."""
-        self._met.clear()
+        self._places.clear()
         self._ok = True
         begin, others = time.perf_counter(), _of_others()
         done = yield
         took = time.perf_counter() - begin
         had = _of_others() != others or bool(psutil.Process().children())
-        self.tests[item.nodeid] = (took, sorted(self._met), self._ok, had)
+        self.tests[item.nodeid] = (took, sorted(self._places), self._ok, had)
         return done
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -238,13 +238,13 @@ def _run(
     tests: Sequence[str],
     more: Sequence[str],
     prepare: Callable[[], object],
-    told: str,
+    result: str,
     plugin: Seeing,
 ) -> int:
     """In the fork: run tests and tell what came of them."""
     prepare()
     code = pytest.main([*more, *_OPTIONS, *tests], plugins=[plugin])
-    Path(told).write_text(f"{plugin.failed}\0{json.dumps(plugin.tests)}", encoding="utf-8")
+    Path(result).write_text(f"{plugin.failed}\0{json.dumps(plugin.tests)}", encoding="utf-8")
     return int(code)
 
 

@@ -53,7 +53,7 @@ class Mistake:
     statement: int
 
     @property
-    def told(self) -> str:
+    def title(self) -> str:
         """The mistake in a line, by which it can be accepted."""
         return f"{self.where}: {self.was} -> {self.becomes}"
 

@@ -86,8 +86,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for pattern in reasons.needless(is_whole):
             sys.stdout.write(f"{name}: needless: {pattern}\n")
             unexplained += 1
-        told = ", ".join(f"{count} {word}" for word, count in sorted(counts.items()))
-        sys.stdout.write(f"{name}: {told}\n")
+        listed = ", ".join(f"{count} {word}" for word, count in sorted(counts.items()))
+        sys.stdout.write(f"{name}: {listed}\n")
         if not set(counts) - {"unread"}:
             sys.stdout.write(f"{name}: nothing was read, so nothing is known\n")
             unexplained += 1
@@ -199,12 +199,12 @@ def _of_table(
             request, expected = readable[0] if is_planted else random.choice(readable)
             with mutated(folder, whole, mutation):
                 answer = reader.ask(request)
-            asked = {"as_of": request.get("as_of"), "address": request is requests[1]}
+            question = {"as_of": request.get("as_of"), "address": request is requests[1]}
             where = f"{mutation}{place(mutation, whole)}"
-            line = f"{_name(table.folder)}: {where} {asked}: {answer.get('reason', '')}"
+            line = f"{_name(table.folder)}: {where} {question}: {answer.get('reason', '')}"
             word = _outcome(expected, answer)
-            is_told = is_planted and word not in _LISTED
-            yield "told" if is_told else word, line
+            is_loud = is_planted and word not in _LISTED
+            yield "told" if is_loud else word, line
 
 
 def _outcome(expected: Mapping[str, Any], answer: Mapping[str, Any]) -> str:

@@ -71,14 +71,14 @@ def _field(line: bytes, at: int, table: Mapping[str, Any]) -> str:
 
 
 def _mark(table: Mapping[str, Any]) -> bytes:
-    """What stands between the fields of a line: one byte, however it is told."""
+    """What stands between the fields of a line: one byte, however it is written."""
     properties = table.get("properties", {})
     if table["format"] == "csv":
         return bytes(properties.get("separatorChar", ",")[:1], "utf-8")
-    told = properties.get("field.delim", properties.get("serialization.format", ""))
-    if told.lstrip("-").isdigit():
-        return bytes([int(told) % 256])
-    return bytes(told[:1], "utf-8") or _CONTROL_A
+    mark = properties.get("field.delim", properties.get("serialization.format", ""))
+    if mark.lstrip("-").isdigit():
+        return bytes([int(mark) % 256])
+    return bytes(mark[:1], "utf-8") or _CONTROL_A
 
 
 def sequence_place(content: bytes, at: int, table: Mapping[str, Any]) -> str:

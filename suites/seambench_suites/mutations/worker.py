@@ -29,9 +29,9 @@ def main() -> None:
 
 
 def _answer(_: object, scanner: Scanner, request: Mapping[str, Any]) -> Mapping[str, Any]:
-    asked = {word: value for word, value in request.items() if word != "number"}
+    options = {word: value for word, value in request.items() if word != "number"}
     try:
-        scan = scanner.open(ScanRequest(**asked, threads=1))
+        scan = scanner.open(ScanRequest(**options, threads=1))
         with scan.to_reader() as reader:
             read = reader.read_all()
         rows = sorted(map(repr, _with_numbers(read).to_pylist()))

@@ -136,8 +136,8 @@ def _tell(before: Night | None, done: Sequence[Done]) -> None:
     skipped: Counter[str] = Counter()
     for step in done:
         skipped.update(step.skipped)
-    told = "; ".join(f"{count} {reason}" for reason, count in skipped.most_common())
-    sys.stdout.write(f"skipped: {told or 'nothing'}\n")
+    listed = "; ".join(f"{count} {reason}" for reason, count in skipped.most_common())
+    sys.stdout.write(f"skipped: {listed or 'nothing'}\n")
 
 
 if __name__ == "__main__":

@@ -185,7 +185,7 @@ def _entry(entry: dict[str, Any], path: Path, rows: int) -> dict[str, Any]:
 
 
 def _bound(row: bytes, order_key: int, line: int | None) -> bytes:
-    """A binary row whose first column, and second if it is told, have other values."""
+    """A binary row whose first column, and second if it is given, have other values."""
     row = row[:_SLOTS] + order_key.to_bytes(8, "little") + row[_SLOTS + 8 :]
     if line is None:
         return row

@@ -49,7 +49,7 @@ def scan_request(table: Path, answer: Mapping[str, Any]) -> ScanRequest:
 
 
 def why_otherwise(
-    version: str, target: Path, _number: int, answer: Mapping[str, Any], _found: object
+    version: str, target: Path, _number: int, answer: Mapping[str, Any], _own: object
 ) -> str | None:
     """Why a version reads a table otherwise after a step; see `RandomFormat`."""
     spec = json.loads((target / "spec.json").read_text(encoding="utf-8"))
@@ -69,8 +69,8 @@ def reason(version: str, life: Sequence[Step]) -> str | None:
     options = [f"{name}={value}" for name, value in first["options"].items()]
     for one in tomllib.loads(_LISTED.read_text(encoding="utf-8"))["difference"]:
         has_option = any(fnmatchcase(option, one["option"]) for option in options)
-        is_met = has_option and (retract_first or not one.get("begins_with_retract"))
-        if is_met and one["version"] == version:
+        applies = has_option and (retract_first or not one.get("begins_with_retract"))
+        if applies and one["version"] == version:
             return " ".join(str(one["reason"]).split())
     return None
 

@@ -124,13 +124,13 @@ class Making(Table):
     def rust(self, rows: Sequence[Row], said: str, **how: Any) -> None:
         """Write a file with arrow-rs."""
         table = arrow_rows(rows, self.columns, MOMENTS)
-        told = Path(tempfile.mkdtemp(prefix="golden-rows-")) / "rows.arrow"
-        with pa.ipc.new_stream(told, table.schema) as out:
+        stream = Path(tempfile.mkdtemp(prefix="golden-rows-")) / "rows.arrow"
+        with pa.ipc.new_stream(stream, table.schema) as out:
             out.write_table(table)
         made = built("rust", BUILD, "target/debug/parquet")
-        command = [str(made), str(told), str(self.next_file()), json.dumps(how)]
+        command = [str(made), str(stream), str(self.next_file()), json.dumps(how)]
         subprocess.run(command, check=True)
-        shutil.rmtree(told.parent)
+        shutil.rmtree(stream.parent)
         self.done(rows, said)
 
     def polars(self, rows: Sequence[Row], said: str, **options: Any) -> None:
@@ -144,11 +144,11 @@ class Making(Table):
         """Write a file, or a folder of partitions, with DuckDB."""
         partition = any(option.startswith("PARTITION") for option in options)
         to = self.path if partition else self.next_file()
-        told = arrow_rows(rows, self.columns, MOMENTS)
+        table = arrow_rows(rows, self.columns, MOMENTS)
         with duckdb.connect() as connection:
-            connection.register("told", told)
+            connection.register("given", table)
             listed = ", ".join(["FORMAT parquet", *options])
-            connection.execute(f"COPY told TO '{to}' ({listed})")
+            connection.execute(f"COPY given TO '{to}' ({listed})")
         self.done(rows, said)
 
 
@@ -164,11 +164,11 @@ def arrow_22() -> None:
     rows: list[Row] = [{"k": k, "ts": at, "st": {"t": at}} for k, at in enumerate(moments)]
     rows += [{"k": 9, "ts": None, "st": None}]
     for unit in ("ns", "us"):
-        told = made.path.parent / "told.arrow"
+        stream = made.path.parent / "given.arrow"
         table = arrow_rows(rows, columns, {"timestamp": pa.timestamp("us"), **MOMENTS})
         kinds = [pa.int64(), pa.timestamp(unit), pa.struct([("t", pa.timestamp(unit))])]
         table = table.cast(pa.schema(zip(columns, kinds, strict=True)))
-        with pa.ipc.new_stream(told, table.schema) as out:
+        with pa.ipc.new_stream(stream, table.schema) as out:
             out.write_table(table)
         program = (
             "import sys, pyarrow as pa, pyarrow.parquet as pq; "
@@ -176,8 +176,8 @@ def arrow_22() -> None:
             "pq.write_table(rows, sys.argv[2], use_deprecated_int96_timestamps=True)"
         )
         uv = ["uv", "run", "--no-project", "--with", "pyarrow==22.0.0", "python", "-c", program]
-        subprocess.run([*uv, str(told), str(made.next_file())], check=True)
-        told.unlink()
+        subprocess.run([*uv, str(stream), str(made.next_file())], check=True)
+        stream.unlink()
         made.done(rows, f"INT96 out of Arrow's timestamps in {unit}")
     made.keep()
 

@@ -68,9 +68,9 @@ def by_duckdb_named(columns: Mapping[str, str]) -> dict[str, Second]:
         with duckdb.connect() as connection:
             connection.register("found", by_duckdb(path, step).select(schema.names))
             connection.register("empty", schema.empty_table())
-            connection.execute("CREATE TABLE told AS FROM empty")
-            connection.execute("INSERT INTO told BY NAME FROM found")
-            return connection.table("told").to_arrow_table()
+            connection.execute("CREATE TABLE given AS FROM empty")
+            connection.execute("INSERT INTO given BY NAME FROM found")
+            return connection.table("given").to_arrow_table()
 
     return dict.fromkeys(DUCKDB, read)
 
@@ -114,7 +114,7 @@ class Making(Table):
         rows = [form.kept(row) for row in rows]
         folders = [f"{one}={quote(str(rows[0][one]), safe='')}" for one in partition]
         number = len(self.steps) + 1
-        told = {
+        request = {
             "path": str(self.path.joinpath(*folders) / f"{number}.parquet"),
             "schema": f"message m {{ {' '.join(form.field(*one) for one in own.items())} }}",
             "rows": [{n: form.value(row.get(n), k) for n, k in own.items()} for row in rows],
@@ -122,13 +122,13 @@ class Making(Table):
             "properties": properties,
         }
         with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
-            json.dump(told, file)
+            json.dump(request, file)
             file.flush()
             subprocess.run([*_program(self._version), file.name], check=True)
         self.done(rows, said)
 
 
-#: Row groups and pages of few rows, as each version is told.
+#: Row groups and pages of few rows, as each version spells it.
 _SMALL = [["withRowGroupRowCountLimit", 2], ["withPageRowCountLimit", 1]]
 _SMALL_BEFORE = [
     ["withRowGroupSize", 1],

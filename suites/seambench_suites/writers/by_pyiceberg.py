@@ -331,8 +331,8 @@ def sunk() -> None:
     made = Making("sunk", "files that Polars writes, committed by pyiceberg", columns)
     with made.table.update_spec() as update:
         update.add_identity("p")
-    told = zip(("a", "b", None), sample({**FLAT, **kept}), strict=True)
-    rows: list[Row] = [{"p": p} | row for p, row in told]
+    pairs = zip(("a", "b", None), sample({**FLAT, **kept}), strict=True)
+    rows: list[Row] = [{"p": p} | row for p, row in pairs]
     _sink(made, rows, mode="append")
     step = made.done("sink_iceberg of three rows, by p")
     made.ask("first", rows, step=step)

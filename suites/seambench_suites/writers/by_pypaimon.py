@@ -122,8 +122,8 @@ def keyed() -> None:
         {"p": "c d=%", "k": 9, "v": "", "n": None},
     ]
     made.write(new, columns, "upsert k = 2, 3, 9")
-    met = {(row["p"], row["k"]): row for row in rows + new}
-    made.ask("newest", list(met.values()))
+    merged = {(row["p"], row["k"]): row for row in rows + new}
+    made.ask("newest", list(merged.values()))
     made.keep()
 
 

@@ -124,7 +124,7 @@ class Making(Recipe):
         self.version = version
         self._program = by.path
         self._first = first or columns
-        self._told: list[dict[str, Any]] = []
+        self._noted: list[dict[str, Any]] = []
         self._work = Path(tempfile.mkdtemp(prefix="golden-rows-"))
 
     @property
@@ -144,7 +144,7 @@ class Making(Recipe):
 
     def do(self, said: str, **step: Any) -> int:
         """Note a step that the program will carry out; its number."""
-        self._told.append(step)
+        self._noted.append(step)
         return self.step(said)
 
     def append(
@@ -156,7 +156,7 @@ class Making(Recipe):
     def keep(self) -> None:
         """Carry out all steps, name the metadata files by number, and keep the table."""
         steps = self._work / "steps.jsonl"
-        steps.write_text("".join(json.dumps(step) + "\n" for step in self._told))
+        steps.write_text("".join(json.dumps(step) + "\n" for step in self._noted))
         command = [str(self._program), str(self.path), str(steps)]
         done = subprocess.run(command, check=True, stdout=subprocess.PIPE)
         found = done.stdout.decode().split()

@@ -156,8 +156,8 @@ class Recipe:
         found = found.select(names)
         rows = [tuple(map(in_key_order, row)) for row in rows_of(found.to_batches(), names)]
         wanted = [tuple(map(in_key_order, row)) for row in expected]
-        if told := difference(wanted, rows, names):
-            raise SeambenchError(f"{self.folder}, {name}: {reader} reads otherwise: {told}")
+        if reason := difference(wanted, rows, names):
+            raise SeambenchError(f"{self.folder}, {name}: {reader} reads otherwise: {reason}")
 
     def _module(self) -> str:
         return self.recipe or f"seambench_suites.writers.by_{self.writer}"
@@ -192,8 +192,8 @@ class Recipe:
             if names != list(self.columns):
                 lines.append(f"columns = {literal(names)}")
             kinds = ask.columns
-            told = [{one: spelling(row.get(one), kinds[one]) for one in names} for row in ask.rows]
-            lines += ["rows = [", *(f"    {literal(row)}," for row in told), "]"]
+            texts = [{one: spelling(row.get(one), kinds[one]) for one in names} for row in ask.rows]
+            lines += ["rows = [", *(f"    {literal(row)}," for row in texts), "]"]
         return "\n".join(lines) + "\n"
 
 

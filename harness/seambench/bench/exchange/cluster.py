@@ -73,7 +73,7 @@ class Ran:
         passed_bytes: of chunks that changed hands; 0 of an implementation that does not count them.
         peak_bytes: most resident bytes of each process, added up; 0 if nobody watched.
         growth_bytes: the same above what was resident before.
-        told: what each worker has to say of its outcome.
+        outcomes: what each worker has to say of its own.
         spent: seconds by what sides spent them on; none of an implementation that does not say.
     """
 
@@ -84,13 +84,13 @@ class Ran:
     passed_bytes: int
     peak_bytes: int
     growth_bytes: int
-    told: Sequence[Mapping[str, Any]]
+    outcomes: Sequence[Mapping[str, Any]]
     spent: Mapping[str, float]
 
     @classmethod
-    def of(cls, ran: Sequence[Mapping[str, Any]], told: Sequence[Mapping[str, Any]]) -> Self:
+    def of(cls, ran: Sequence[Mapping[str, Any]], outcomes: Sequence[Mapping[str, Any]]) -> Self:
         """What processes say of a run (`seambench.bench.exchange.host.Host.run`), as one."""
-        return cls(told=told, **in_all(ran))
+        return cls(outcomes=outcomes, **in_all(ran))
 
 
 #: Numbers of processes and their lines, as they come.
@@ -124,11 +124,11 @@ class _Process:
             self._said.put((self._number, line))
         self._said.put((self._number, b""))
 
-    def tell(self, asked: Mapping[str, Any]) -> None:
+    def tell(self, command: Mapping[str, Any]) -> None:
         """Ask for something; a process that died says so when it is listened to."""
         assert self._process.stdin is not None
         with contextlib.suppress(BrokenPipeError):
-            self._process.stdin.write(json.dumps(asked).encode() + b"\n")
+            self._process.stdin.write(json.dumps(command).encode() + b"\n")
             self._process.stdin.flush()
 
     def understood(self, line: bytes) -> Any:
@@ -138,11 +138,11 @@ class _Process:
             said = self._stderr.read().decode(errors="replace").strip().splitlines()
             code = self._process.wait()
             raise SeambenchError(f"{self.name} died with code {code}: {''.join(said[-1:])}")
-        told = json.loads(line)
-        if "error" in told:
-            kind, text = told["error"]
+        reply = json.loads(line)
+        if "error" in reply:
+            kind, text = reply["error"]
             raise getattr(errors, kind, SeambenchError)(f"{self.name}: {text}")
-        return told["done"]
+        return reply["done"]
 
     def kill(self) -> None:
         """It is over, whatever it does."""
@@ -224,9 +224,9 @@ class Cluster:
         """
         self._open(way)
         ran = self._all({"do": "run", "memory": memory})
-        told = [one for host in self._all({"do": "judge"}) for one in host]
+        outcomes = [one for host in self._all({"do": "judge"}) for one in host]
         self._all({"do": "close"})
-        return Ran.of(ran, told)
+        return Ran.of(ran, outcomes)
 
     def _open(self, way: Way) -> None:
         self._runs += 1
@@ -247,10 +247,10 @@ class Cluster:
                 addresses.setdefault(step, []).append(address)
         self._all({"do": "connect", "addresses": addresses})
 
-    def _all(self, asked: Mapping[str, Any]) -> list[Any]:
+    def _all(self, command: Mapping[str, Any]) -> list[Any]:
         """Ask every process at once; what each says."""
         for process in self._processes:
-            process.tell(asked)
+            process.tell(command)
         return self._answers(self._timeout)
 
     def _answers(self, seconds: float) -> list[Any]:

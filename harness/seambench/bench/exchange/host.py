@@ -1,6 +1,6 @@
 """A process of a query: one worker or several, on threads of their own.
 
-It is told what to do by lines of JSON on its standard input and answers each with a line:
+It gets commands as lines of JSON on its standard input and answers each with a line:
 `start`, `prepare`, `listen`, `connect`, `run`, `judge`, `close` (see
 `seambench.bench.exchange.cluster`). An answer has `done`, or `error` with the kind of the exception
 and its sentence.
@@ -163,7 +163,7 @@ class Node:
         self._received, self._outcome = {}, []
 
     def _request(self, step: Step) -> ExchangeRequest:
-        asked = self._settings["request"]
+        request = self._settings["request"]
         return ExchangeRequest(
             schema=step.schema,
             partition=step.partition,
@@ -173,9 +173,9 @@ class Node:
             buckets=[bucket % self.workers for bucket in range(step.buckets)],
             # A worker's buckets are dealt to its drivers in turns.
             bucket_drivers=[
-                bucket // self.workers % asked["drivers"] for bucket in range(step.buckets)
+                bucket // self.workers % request["drivers"] for bucket in range(step.buckets)
             ],
-            **asked,
+            **request,
         )
 
 
@@ -216,35 +216,35 @@ class Host:
         self.nodes: list[Node] = []
         self._pool: ThreadPoolExecutor | None = None
 
-    def start(self, asked: Mapping[str, Any]) -> Any:
+    def start(self, command: Mapping[str, Any]) -> Any:
         """Find the implementation and make the workers `indexes` of `workers`."""
-        implementation = registry.resolve("exchange", asked["implementation"])
+        implementation = registry.resolve("exchange", command["implementation"])
         if not isinstance(implementation, Distributed):
             raise UnavailableError(
-                f"{asked['implementation']} has no sides that can live in several processes"
+                f"{command['implementation']} has no sides that can live in several processes"
             )
-        self.nodes = [Node(implementation, i, asked["workers"]) for i in asked["indexes"]]
+        self.nodes = [Node(implementation, i, command["workers"]) for i in command["indexes"]]
         self._pool = ThreadPoolExecutor(len(self.nodes))
         return str(implementation.version)
 
-    def prepare(self, asked: Mapping[str, Any]) -> Any:
+    def prepare(self, command: Mapping[str, Any]) -> Any:
         """Load the parts of `plan`'s tables from `folder`."""
-        plan = plan_named(asked["plan"])
+        plan = plan_named(command["plan"])
         for node in self.nodes:
-            node.prepare(plan, _parts(Path(asked["folder"]), plan, node.index, node.workers))
+            node.prepare(plan, _parts(Path(command["folder"]), plan, node.index, node.workers))
 
-    def listen(self, asked: Mapping[str, Any]) -> Any:
+    def listen(self, command: Mapping[str, Any]) -> Any:
         """Addresses by worker."""
-        return {str(node.index): node.listen(asked) for node in self.nodes}
+        return {str(node.index): node.listen(command) for node in self.nodes}
 
-    def connect(self, asked: Mapping[str, Any]) -> Any:
+    def connect(self, command: Mapping[str, Any]) -> Any:
         """Connect every worker to `addresses`."""
-        self._each(lambda node: node.connect(asked["addresses"]))
+        self._each(lambda node: node.connect(command["addresses"]))
 
-    def run(self, asked: Mapping[str, Any]) -> Any:
+    def run(self, command: Mapping[str, Any]) -> Any:
         """Run the plan on every worker at once; what that took of this process."""
         gc.collect()
-        memory = MemorySampler() if asked.get("memory") else None
+        memory = MemorySampler() if command.get("memory") else None
         with memory or contextlib.nullcontext():
             cpu = family_seconds()
             ran = self._each(Node.run)
@@ -256,11 +256,11 @@ class Host:
             **in_all(ran),
         }
 
-    def judge(self, _asked: Mapping[str, Any]) -> Any:
+    def judge(self, _command: Mapping[str, Any]) -> Any:
         """What came of it, by worker."""
         return [node.judge() for node in self.nodes]
 
-    def close(self, _asked: Mapping[str, Any]) -> Any:
+    def close(self, _command: Mapping[str, Any]) -> Any:
         """Close the sides of every worker."""
         self._each(Node.close)
 
@@ -289,10 +289,10 @@ def main() -> None:
     """Answer lines until they end, or a worker's doings cannot be ended."""
     host = Host()
     for line in sys.stdin:
-        asked = json.loads(line)
+        command = json.loads(line)
         try:
-            answer = {"done": getattr(host, asked["do"])(asked)}
-            if asked["do"] == "start":
+            answer = {"done": getattr(host, command["do"])(command)}
+            if command["do"] == "start":
                 # What was imported stays: to look through it for garbage before each run would take
                 # longer than many a run.
                 gc.collect()

@@ -27,30 +27,30 @@ class SparkWorkers:
 
     def __init__(self, spark: Any, implementation: str, scale: float, timeout: float) -> None:
         self._spark = spark
-        self._asked: dict[str, Any] = {"scale": scale, "timeout": timeout}
-        self._asked["implementation"] = implementation
+        self._command: dict[str, Any] = {"scale": scale, "timeout": timeout}
+        self._command["implementation"] = implementation
 
     def prepare(self, plan: str, workers: int, folder: Path) -> None:  # noqa: ARG002 - tasks generate
         """See `seambench.bench.exchange.suite.Workers`."""
-        self._asked |= {"plan": plan, "workers": workers}
+        self._command |= {"plan": plan, "workers": workers}
 
     def run(self, way: Way, *, memory: bool = False) -> Ran:
         """See `seambench.bench.exchange.suite.Workers`: one barrier job."""
         if way.transport in WITHIN or way.near:
             raise RefusedError("tasks of a job are processes: rows must leave them")
-        asked = self._asked | way.settings() | {"memory": memory}
-        workers = asked["workers"]
+        command = self._command | way.settings() | {"memory": memory}
+        workers = command["workers"]
 
         def task(_: Iterable[int]) -> Iterator[str]:
-            yield json.dumps(_run_task(asked))
+            yield json.dumps(_run_task(command))
 
         numbers = self._spark.sparkContext.parallelize(range(workers), workers)
         try:
             said = numbers.barrier().mapPartitions(task).collect()
         except Exception as error:  # py4j and Spark have no common one
             raise SeambenchError(f"the barrier job failed: {_reason(error)}") from error
-        told = [json.loads(line) for line in said]
-        return Ran.of([one["ran"] for one in told], [one["told"] for one in told])
+        done = [json.loads(line) for line in said]
+        return Ran.of([one["ran"] for one in done], [one["outcome"] for one in done])
 
     def close(self) -> None:
         """The session is its owner's."""
@@ -69,30 +69,30 @@ def end_barriers(spark: Any) -> None:
         getattr(getattr(barriers, "MODULE$"), timer)().cancel()
 
 
-def _run_task(asked: Mapping[str, Any]) -> dict[str, Any]:
+def _run_task(command: Mapping[str, Any]) -> dict[str, Any]:
     """One worker, from its tables to its verdict; runs in an executor's Python."""
     from pyspark import BarrierTaskContext
 
     context = BarrierTaskContext.get()
-    index, plan = context.partitionId(), plan_named(asked["plan"])
+    index, plan = context.partitionId(), plan_named(command["plan"])
     own = context.getTaskInfos()[index].address.rpartition(":")[0]
     host = Host()
-    host.start({**asked, "indexes": [index]})
-    host.nodes[0].prepare(plan, _parts(plan.name, asked["scale"], index, asked["workers"]))
+    host.start({**command, "indexes": [index]})
+    host.nodes[0].prepare(plan, _parts(plan.name, command["scale"], index, command["workers"]))
     try:
-        listening = host.listen({**asked, "address": f"tcp:{own}:0"})[str(index)]
+        listening = host.listen({**command, "address": f"tcp:{own}:0"})[str(index)]
         addresses: dict[str, list[str]] = {}
         for line in context.allGather(json.dumps(listening)):
             for step, address in json.loads(line).items():
                 addresses.setdefault(step, []).append(address)
         host.connect({"addresses": addresses})
         context.barrier()
-        ran = host.run(asked)
-        [told] = host.judge({})
+        ran = host.run(command)
+        [outcome] = host.judge({})
         context.barrier()  # nobody closes while others read
     finally:
         host.close({})
-    return {"ran": ran, "told": told}
+    return {"ran": ran, "outcome": outcome}
 
 
 @lru_cache(maxsize=2)

@@ -112,25 +112,25 @@ class Oracle:
 
     def judge(
         self,
-        told: Sequence[Mapping[str, Any]],
+        outcomes: Sequence[Mapping[str, Any]],
         rows: int | None = None,
         size_bytes: int | None = None,
     ) -> Finding:
         """What is found in an outcome, by what each worker has to say of it and what came."""
         if self._plan.number is not None:
-            return replace(self._judge_answer(told[0]["answer"]), rows=rows, bytes=size_bytes)
-        expected = self.digest(len(told))
-        found = union(digest for one in told for digest in one["digests"])
+            return replace(self._judge_answer(outcomes[0]["answer"]), rows=rows, bytes=size_bytes)
+        expected = self.digest(len(outcomes))
+        found = union(digest for one in outcomes for digest in one["digests"])
         lost = f"rows {expected} were sent, {found} were received"
-        difference = self._difference(told) if found == expected else lost
+        difference = self._difference(outcomes) if found == expected else lost
         return Finding(expected, found, difference, rows, size_bytes)
 
-    def _difference(self, told: Sequence[Mapping[str, Any]]) -> str | None:
+    def _difference(self, outcomes: Sequence[Mapping[str, Any]]) -> str | None:
         """What is wrong though all rows are there, each once."""
-        if self._plan.copies and len({tuple(one["digests"]) for one in told}) > 1:
+        if self._plan.copies and len({tuple(one["digests"]) for one in outcomes}) > 1:
             return "workers that must have the same rows do not"
         for step, keys in self._keys.items():
-            parts = [one["keys"][step] for one in told]
+            parts = [one["keys"][step] for one in outcomes]
             if sum(parts) != keys:
                 return f"{step} has {keys} keys; its workers have {parts}: some are at two"
         return None

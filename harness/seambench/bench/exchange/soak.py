@@ -132,7 +132,7 @@ def _run_and_judge(
         report.problems.append(f"{label}: {error}")
         return
     report.rows += ran.rows
-    problem = oracle.judge(ran.told).wrong
+    problem = oracle.judge(ran.outcomes).wrong
     if problem is not None:
         report.problems.append(f"{label}: {problem}")
 

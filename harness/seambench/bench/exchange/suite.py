@@ -160,7 +160,7 @@ def measure_exchanges(
     implementation = registry.resolve("exchange", options.implementation)
     plans = [plan_named(name) for name in options.plans]
     watch = Watch(options.wait_seconds, listener.running)
-    recording = Recording(options.command, options.samples, busy=watch.told)
+    recording = Recording(options.command, options.samples, busy=watch.busy)
     listener.plan(len(list(_ways(options))) * len(plans) * len(options.workers))
     timings: list[Timing] = []
     with tempfile.TemporaryDirectory(prefix="seambench-") as name:
@@ -221,7 +221,7 @@ class _OneOf:
         return ran
 
     def _judge(self, ran: Ran) -> Finding:
-        return self._suite.oracle.judge(ran.told, ran.rows, ran.bytes)
+        return self._suite.oracle.judge(ran.outcomes, ran.rows, ran.bytes)
 
     def _watched(self) -> tuple[Finding | Arrived, int | None, int | None]:
         ran = self._run(memory=True)

@@ -166,16 +166,16 @@ def check(
             jobs=workers,
             narrow=narrowed(seam, words, last_failed=last_failed, failed_first=failed_first),
         )
-        asked = run.asked() if extra is None else [("", run.cases(extra))]
+        planned = run.assigned() if extra is None else [("", run.cases(extra))]
     if keep is not None:
-        chosen = {case.id: case for _, cases in asked for case in cases}
+        chosen = {case.id: case for _, cases in planned for case in cases}
         for line in keep_case([*chosen.values()], keep):
             error_console().print(f"kept: {line}", markup=False, soft_wrap=True)
     recorded = recording() if record else None
     with _folder_of_tables(wanted=record) as tables:
         outcomes = run.check() if extra is None else run.extra_pass(extra, _keeper(tables))
         given = ["--golden", str(golden)] if golden else []
-        total = sum(len(cases) for _, cases in asked)
+        total = sum(len(cases) for _, cases in planned)
         with Progress(f"checking the {seam} seam", None if extra else total) as progress:
             seen = (
                 _as_lines(outcomes, progress)

@@ -50,9 +50,9 @@ def _tell(shown: Demo, case: Case, seen: Sequence[Outcome]) -> None:
     out.print(f"  {', '.join(map(str, about.life))}\n", markup=False, soft_wrap=True)
     for word, name in (("good", shown.good), ("broken", shown.broken)):
         counts = Counter(o.outcome for o in seen if o.implementation == name)
-        told = ", ".join(f"{count} {outcome}" for outcome, count in counts.most_common())
+        tally = ", ".join(f"{count} {outcome}" for outcome, count in counts.most_common())
         colour = "red" if counts["fail"] else "green"
-        out.print(f"[bold]{word:6}[/]  [{colour}]{told}[/]  {name}", soft_wrap=True)
+        out.print(f"[bold]{word:6}[/]  [{colour}]{tally}[/]  {name}", soft_wrap=True)
     absent = next((one for one in seen if one.outcome == "unavailable"), None)
     if absent is not None:
         out.print(f"[dim]{escape(absent.reason or '')}[/]", soft_wrap=True)

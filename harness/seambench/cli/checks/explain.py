@@ -43,10 +43,10 @@ def explain(
     from seambench.contracts.registry import find_seam
 
     seam = case.partition("/")[0]
-    found, chosen = _found(seam, case)
-    told = find_seam(seam).explain(found)
+    found, chosen = _case_of(seam, case)
+    explained = find_seam(seam).explain(found)
     request = find_seam(seam).asked(found)
-    gave = _answers_of(case, results) if len(told.expected) > 1 else {}
+    gave = _answers_of(case, results) if len(explained.expected) > 1 else {}
     alone = shlex.join(
         ["seambench", "check", "--seam", seam, *chosen, "--impl", impl, "--case", case]
     )
@@ -57,7 +57,7 @@ def explain(
                 "case": case,
                 "level": found.level,
                 "needs": list(found.needs),
-                **dataclasses.asdict(told),
+                **dataclasses.asdict(explained),
                 "asked": json.loads(request) if request else None,
                 "answers": gave,
                 "command": alone,
@@ -67,14 +67,14 @@ def explain(
     out = console()
     out.print(f"[bold]{case}[/bold]  {found.level}", soft_wrap=True)
     sections = [
-        ("rule", [told.rule]),
-        ("sources", [*told.sources, *([told.file] if told.file else [])]),
+        ("rule", [explained.rule]),
+        ("sources", [*explained.sources, *([explained.file] if explained.file else [])]),
         ("put to whoever states", [", ".join(found.needs) or "nothing"]),
-        ("life of the table", list(_life(told.life))),
-        ("what is asked", [f"{name}: {value}" for name, value in told.request.items()]),
+        ("life of the table", list(_life(explained.life))),
+        ("what is asked", [f"{name}: {value}" for name, value in explained.request.items()]),
         ("as a program gets it", [request] if request else []),
-        ("what must come", list(_expected(told, gave))),
-        ("as it is written down", told.definition.splitlines()),
+        ("what must come", list(_expected(explained, gave))),
+        ("as it is written down", explained.definition.splitlines()),
         ("alone", [alone, f"{alone} --keep DIR    # leaves what it reads there"]),
     ]
     for title, lines in sections:
@@ -84,7 +84,7 @@ def explain(
             out.print(f"  {plain_text(line)}", markup=False, soft_wrap=True)
 
 
-def _found(seam: str, id_: str) -> tuple[Case, list[str]]:
+def _case_of(seam: str, id_: str) -> tuple[Case, list[str]]:
     """A case of a seam or of one of its extra passes, and the options that choose the pass."""
     from seambench.conformance.load import load_cases
     from seambench.contracts.registry import find_seam
@@ -118,10 +118,10 @@ def _answers_of(case: str, results: Path) -> dict[str, int]:
     }
 
 
-def _expected(told: Explanation, gave: Mapping[str, int]) -> Iterator[str]:
-    if told.outcome:
-        yield told.outcome
-    for number, rows in enumerate(told.expected):
+def _expected(explained: Explanation, gave: Mapping[str, int]) -> Iterator[str]:
+    if explained.outcome:
+        yield explained.outcome
+    for number, rows in enumerate(explained.expected):
         if number:
             yield "or as well:"
         yield from (row_lines(rows) if rows.rows else ["  no rows"])

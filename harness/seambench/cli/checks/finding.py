@@ -27,11 +27,11 @@ def check_finding(name: str, implementation: str | None, *, as_json: bool) -> No
     from seambench.contracts.progress import Progress
 
     finding = find_finding(name)
-    asked = implementation or finding.implementation
-    with Progress(f"asking {asked}"):
-        outcome = outcomes_of(finding, [asked])[asked]
+    judged = implementation or finding.implementation
+    with Progress(f"asking {judged}"):
+        outcome = outcomes_of(finding, [judged])[judged]
     if outcome.outcome in ("unavailable", "not-offered"):
-        raise UnavailableError(f"{asked}: {outcome.outcome}: {outcome.said}")
+        raise UnavailableError(f"{judged}: {outcome.outcome}: {outcome.said}")
     shown = reproduced(outcome)
     if as_json:
         answer = {"schema": JSON_SCHEMA, "finding": name, "reproduced": shown}
@@ -59,15 +59,15 @@ def _show(finding: Finding, outcome: Outcome, *, shown: bool) -> None:
     out = console()
     by = outcome.implementation
     word = "[red]REPRODUCED[/]" if shown else "[green]NOT REPRODUCED[/]"
-    told = bool(finding.recorded) and by == finding.right_by and not shown
-    if told:
+    is_recorded = bool(finding.recorded) and by == finding.right_by and not shown
+    if is_recorded:
         word, by = "[yellow]RECORDED[/]", f"{finding.peer} of {finding.until}"
     out.print(f"{word} {plain_text(by)}: {finding.title}", soft_wrap=True)
-    if not shown and not told:
+    if not shown and not is_recorded:
         return
-    _show_asked(finding)
+    _show_question(finding)
     out.print("\n[bold]came[/]")
-    if told:
+    if is_recorded:
         out.print(f"    {plain_text(finding.recorded)}", markup=False, soft_wrap=True)
         out.print(f"\n{finding.right_by} was asked now: right", markup=False)
     elif outcome.difference is None:
@@ -78,7 +78,7 @@ def _show(finding: Finding, outcome: Outcome, *, shown: bool) -> None:
     out.print(f"\n{finding.label}: {finding.link}", markup=False, soft_wrap=True)
 
 
-def _show_asked(finding: Finding) -> None:
+def _show_question(finding: Finding) -> None:
     """What must come of the case; of a recorded finding its bytes or steps, too."""
     from seambench.conformance.load import find_case
     from seambench.contracts.registry import find_seam

@@ -60,15 +60,15 @@ def install(names: _Names) -> None:
     failed = False
     for name in names:
         for peer, version in _chosen(name):
-            told = f"{peer.name}@{version}"
+            title = f"{peer.name}@{version}"
             try:
-                with error_console().status(f"installing {told}"):
+                with error_console().status(f"installing {title}"):
                     python = python_of(peer, version)
             except SeambenchError as error:
                 failed = True
                 error_console().print(str(error), markup=False)
             else:
-                console().print(f"{told}: {python}", markup=False, soft_wrap=True)
+                console().print(f"{title}: {python}", markup=False, soft_wrap=True)
     if failed:
         raise typer.Exit(1)
 

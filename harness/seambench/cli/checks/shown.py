@@ -110,14 +110,14 @@ def again(outcome: Outcome, extra: Sequence[str] = ()) -> str:
     return shlex.join([*words, "--case", outcome.case, *extra])
 
 
-def difference_lines(found: Difference) -> Iterator[str]:
+def difference_lines(difference: Difference) -> Iterator[str]:
     """The first differing rows, marked as a diff does, in colours: `-` must come, `+` came."""
     for sign, colour, rows, total in (
-        ("-", "red", found.missing, found.missing_rows),
-        ("+", "green", found.unexpected, found.unexpected_rows),
+        ("-", "red", difference.missing, difference.missing_rows),
+        ("+", "green", difference.unexpected, difference.unexpected_rows),
     ):
         for row in rows[:_ROWS_SHOWN]:
-            cells = zip(found.columns, row, strict=True)
+            cells = zip(difference.columns, row, strict=True)
             text = "  ".join(f"{name}={value}" for name, value in cells)
             yield f"    [{colour}]{sign} {escape(plain_text(text))}[/]"
         if total > _ROWS_SHOWN:
@@ -146,7 +146,7 @@ def show_outcomes(
     """
     seen: list[Outcome] = []
     lenient: list[Outcome] = []
-    told: Counter[tuple[str, str, str]] = Counter()
+    times: Counter[tuple[str, str, str]] = Counter()
     red = 0
     try:
         for outcome in outcomes:
@@ -158,15 +158,15 @@ def show_outcomes(
             quiet = outcome.outcome in ("pass", "not-offered", "unavailable")
             if not quiet and not outcome.failed:
                 key = (outcome.implementation, outcome.outcome, outcome.said)
-                told[key] += 1
-                if told[key] == 1 and outcome.outcome == "fail":
+                times[key] += 1
+                if times[key] == 1 and outcome.outcome == "fail":
                     lenient.append(outcome)
-                elif told[key] == 1:
+                elif times[key] == 1:
                     with progress.aside():
                         _show(outcome, extra)
     finally:  # an interrupted check tells what it has
         with progress.aside():
-            _show_rest(told)
+            _show_rest(times)
             _show_unavailable(seen)
             for group in groups(seen):
                 _show_group(group, extra)
@@ -196,7 +196,7 @@ def _show(outcome: Outcome, extra: Sequence[str]) -> None:
     colour = "red" if outcome.failed else _COLOURS.get(outcome.outcome, "yellow")
     reason, rows = outcome.said, outcome.difference
     if rows is not None:
-        # Those of a failure follow, by themselves; one that is known is told in short.
+        # Those of a failure follow, by themselves; one that is known is shown in short.
         reason = _without_rows(reason, outcome.outcome)
     out.print(
         f"[{colour}]{word_of(outcome)}[/] {escape(outcome.implementation)} "
@@ -216,10 +216,10 @@ def _without_rows(reason: str, word: str) -> str:
     return f"{short})" if word == "xfail" and short != reason else short
 
 
-def _show_rest(told: Mapping[tuple[str, str, str], int]) -> None:
+def _show_rest(times: Mapping[tuple[str, str, str], int]) -> None:
     """How many more there are of what was shown."""
     out = console()
-    for (name, word, reason), count in told.items():
+    for (name, word, reason), count in times.items():
         if count > 1 and word == "xfail":
             more, said = counted(count - 1, "more case"), _without_rows(reason, word)
             out.print(f"{word} {escape(name)}: {more}: {escape(said)}", soft_wrap=True)
@@ -231,10 +231,10 @@ def _show_unavailable(seen: Sequence[Outcome]) -> None:
     for one in seen:
         if one.outcome == "unavailable":
             lacking[one.said.removeprefix(f"{one.implementation} ")][one.implementation] += 1
-    asked = Counter(one.implementation for one in seen)
+    totals = Counter(one.implementation for one in seen)
     for reason, names in lacking.items():
         listed = ", ".join(
-            name if count == asked[name] else f"{name} ({counted(count, 'case')})"
+            name if count == totals[name] else f"{name} ({counted(count, 'case')})"
             for name, count in names.items()
         )
         text = f"unavailable: {listed}: {plain_text(reason)}"
@@ -256,7 +256,7 @@ def _show_group(group: Group, extra: Sequence[str]) -> None:
 
 def _show_counts(seam: str, seen: Sequence[Outcome]) -> None:
     """A line per implementation with how many cases came out how."""
-    # Who could not be asked at all is told with what it lacks.
+    # Who could not be asked at all stands with what it lacks.
     there = {one.implementation for one in seen if one.outcome != "unavailable"}
     seen = [one for one in seen if one.implementation in there]
     if not seen:

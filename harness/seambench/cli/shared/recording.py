@@ -84,7 +84,7 @@ def outcomes_of(
     run = Run("scan", readers, limits=limits, jobs=jobs, narrow=narrow)
     seen = []
     with Progress("checking the readers") as progress:
-        progress.plan(sum(len(cases) for _, cases in run.asked()))
+        progress.plan(sum(len(cases) for _, cases in run.assigned()))
         for outcome in run.check():
             progress.now(f"{outcome.implementation}: {outcome.case}")
             progress.advance()

@@ -21,7 +21,7 @@ _WRONG: Sequence[Word] = ("fail", "xfail")
 _BROKEN: Sequence[Word] = ("error", "crash", "timeout", "xpass")
 
 
-class Found(NamedTuple):
+class ReaderResult(NamedTuple):
     """What was found of a reader.
 
     Attributes:
@@ -37,7 +37,7 @@ class Found(NamedTuple):
     answers: Mapping[Word, int]
 
 
-def found_in(parts: Sequence[Conformance], record: Record | None = None) -> Found:
+def result_of(parts: Sequence[Conformance], record: Record | None = None) -> ReaderResult:
     """What the conformance of a reader, and the record of its times, say."""
     from seambench.contracts.outcomes import FAILING
 
@@ -49,17 +49,17 @@ def found_in(parts: Sequence[Conformance], record: Record | None = None) -> Foun
             if word in FAILING and not (word == "fail" and case in part.should):
                 failed.append(case)
     answers = Counter(timing.outcome for timing in record.timings) if record else Counter[Word]()
-    return Found(cases, sum(len(part.refused) for part in parts), failed, answers)
+    return ReaderResult(cases, sum(len(part.refused) for part in parts), failed, answers)
 
 
-def show_closing(found: Mapping[str, Found], page: Path) -> None:
+def show_closing(results: Mapping[str, ReaderResult], page: Path) -> None:
     """Print the table, the page's address, and the next step."""
-    timed = any(one.answers for one in found.values())
+    timed = any(one.answers for one in results.values())
     table = plain_table(["reader"])
     titles = ("right", "wrong rows", "refused", "broken", "not offered")
     for title in (*titles, *(["timed answers"] if timed else [])):
         table.add_column(title, justify="right")
-    for name, one in found.items():
+    for name, one in results.items():
         wrong = sum(one.cases.get(word, 0) for word in _WRONG) - one.refused
         broken = sum(one.cases.get(word, 0) for word in _BROKEN)
         counts = (one.cases.get("pass", 0), wrong, one.refused, broken)
@@ -70,7 +70,7 @@ def show_closing(found: Mapping[str, Found], page: Path) -> None:
     out = console()
     out.print(table)
     out.print(f"\npage: {page.resolve()}", markup=False, soft_wrap=True)
-    for line in _next_steps(found):
+    for line in _next_steps(results):
         out.print(f"next: {line}", markup=False, soft_wrap=True)
 
 
@@ -81,8 +81,8 @@ def _answers(answers: Mapping[Word, int]) -> str:
     return f"{text}, {left_out} not offered" if left_out else text
 
 
-def _next_steps(found: Mapping[str, Found]) -> list[str]:
-    for name, one in found.items():
+def _next_steps(results: Mapping[str, ReaderResult]) -> list[str]:
+    for name, one in results.items():
         if one.failed:
             case = one.failed[0]
             again = ["seambench", "check", "--seam", "scan", "--impl", name, "--case", case]

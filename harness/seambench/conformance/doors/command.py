@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO
 
 from seambase.errors import RefusedError, SeambenchError, UsageError
-from seambench.conformance.doors.facts import Told, read_facts
+from seambench.conformance.doors.facts import WithFacts, read_facts
 from seambench.contracts.outcomes import CrashError, TimedOutError
 
 _REFUSED = 2
@@ -42,7 +42,7 @@ def _find_command(command: str) -> list[str]:
     return [str(Path(program).absolute()), *words[1:]]
 
 
-class Command(Told):
+class Command(WithFacts):
     """A program that implements a seam, and what its file of facts says of it.
 
     Attributes:

@@ -32,7 +32,7 @@ class Facts:
     capabilities: Mapping[str, bool] = field(default_factory=dict)
 
 
-class Told:
+class WithFacts:
     """An implementation that is no Python object: what it is called, and can, its facts say."""
 
     kind: Kind = "peer"

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError, UsageError
 from seambase.foreign_arrow import sound
-from seambench.conformance.doors.facts import Told, read_facts
+from seambench.conformance.doors.facts import WithFacts, read_facts
 from seambench.contracts.outcomes import CrashError, ProtocolError
 
 _REFUSED = 2
@@ -35,7 +35,7 @@ class ArrowArrayStream(ctypes.Structure):
     )
 
 
-class Library(Told):
+class Library(WithFacts):
     """A shared library that implements a seam; it stays loaded until the process ends."""
 
     def __init__(self, library: str, names: tuple[str, ...]) -> None:

@@ -84,8 +84,8 @@ class Peer:
 
     def capabilities(self, version: str) -> Mapping[str, bool]:
         """What a version states."""
-        told = (one.words for one in self.states if one.holds_for(version))
-        return {word: True for words in told for word in words}
+        stated = (one.words for one in self.states if one.holds_for(version))
+        return {word: True for words in stated for word in words}
 
 
 def numbers(version: str) -> tuple[int, ...]:

@@ -180,6 +180,6 @@ def _ours() -> list[Path]:
             folders.append(Path(spec.origin).parent)
     for name in ("seambench", *_present()):
         files = metadata.files(name) or []
-        told = [file for file in files if file.name == "METADATA"]
-        folders += [Path(str(file.locate())).parent for file in told[:1]]
+        listed = [file for file in files if file.name == "METADATA"]
+        folders += [Path(str(file.locate())).parent for file in listed[:1]]
     return folders

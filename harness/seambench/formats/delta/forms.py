@@ -1,4 +1,4 @@
-"""Physical forms of Delta tables: data files, commits and checkpoints told otherwise."""
+"""Physical forms of Delta tables: data files, commits and checkpoints written otherwise."""
 
 from __future__ import annotations
 
@@ -146,17 +146,17 @@ def _without_checksums(table: Path) -> int:
 def _mend(table: Path, sizes: Mapping[str, int]) -> None:
     """Sizes of data files in commits and checkpoints."""
 
-    def mend(told: Mapping[str, Any]) -> int | None:
-        below = unquote(told["path"]).removeprefix("file:").replace(f"{table}/", "").lstrip("/")
-        size: int | None = told["size"]
+    def mend(entry: Mapping[str, Any]) -> int | None:
+        below = unquote(entry["path"]).removeprefix("file:").replace(f"{table}/", "").lstrip("/")
+        size: int | None = entry["size"]
         return size if size is None else sizes.get(below, size)
 
     for file in _log(table).glob("*.json"):
         actions = _actions(file)
         for action in actions:
-            for told in filter(None, (action.get(kind) for kind in ("add", "remove", "cdc"))):
-                if told.get("size") is not None:
-                    told["size"] = mend(told)
+            for entry in filter(None, (action.get(kind) for kind in ("add", "remove", "cdc"))):
+                if entry.get("size") is not None:
+                    entry["size"] = mend(entry)
         _put_actions(file, actions)
     for file in [*FILES["checkpoint"](table), *FILES["sidecar"](table)]:
         if file.suffix == ".parquet":
@@ -178,11 +178,11 @@ def _mend_column(
         # Children as they lie there: below a null struct a field that is never null has a value.
         parts = [column.field(number) for number in range(len(names))]
         keys = [parts[names.index(key)].to_pylist() for key in ("path", name)]
-        told = [
+        made = [
             None if one[1] is None else value({"path": one[0], name: one[1]})
             for one in zip(*keys, strict=True)
         ]
-        parts[names.index(name)] = pa.array(told, pa.int64())
+        parts[names.index(name)] = pa.array(made, pa.int64())
         new = pa.StructArray.from_arrays(parts, fields=list(field.type), mask=column.is_null())
         content = content.set_column(at, field, new)
     put_file(file, parquet_bytes(content))
@@ -197,11 +197,11 @@ def _mend_sidecars(table: Path) -> None:
     for file in FILES["checkpoint"](table):
         if file.suffix == ".json":
             actions = _actions(file)
-            for told in filter(None, (action.get("sidecar") for action in actions)):
-                told["sizeInBytes"] = sizes.get(told["path"], told["sizeInBytes"])
+            for sidecar in filter(None, (action.get("sidecar") for action in actions)):
+                sidecar["sizeInBytes"] = sizes.get(sidecar["path"], sidecar["sizeInBytes"])
             _put_actions(file, actions)
         else:
-            _mend_column(file, ("sidecar",), "sizeInBytes", lambda told: sizes.get(told["path"], 0))
+            _mend_column(file, ("sidecar",), "sizeInBytes", lambda one: sizes.get(one["path"], 0))
 
 
 # Checkpoints, and none.
@@ -212,17 +212,17 @@ def _state(commits: Iterable[Path]) -> list[Action]:
     files: dict[tuple[str, str], Action] = {}
     others: dict[tuple[str, str], Action] = {}
     for action in (one for file in commits for one in _actions(file)):
-        for kind, told in action.items():
+        for kind, content in action.items():
             if kind in ("add", "remove"):
-                vector = told.get("deletionVector") or {}
+                vector = content.get("deletionVector") or {}
                 key = f"{vector.get('storageType')}{vector.get('pathOrInlineDv')}"
-                files[told["path"], f"{key}@{vector.get('offset')}"] = {
-                    kind: {**told, "dataChange": False}
+                files[content["path"], f"{key}@{vector.get('offset')}"] = {
+                    kind: {**content, "dataChange": False}
                 }
             elif kind in ("metaData", "protocol"):
                 others[kind, ""] = action
             elif kind in ("txn", "domainMetadata"):
-                others[kind, told.get("appId") or told.get("domain")] = action
+                others[kind, content.get("appId") or content.get("domain")] = action
     kept = [one for one in others.values() if not one.get("domainMetadata", {}).get("removed")]
     return [*kept, *files.values()]
 
@@ -273,8 +273,8 @@ def _classic(before: int, parts: int, *, hint: bool) -> Callable[[Path], int]:
             content = _checkpoint_bytes(state[number::parts])
             (_log(table) / f"{version:020}.checkpoint.{name}parquet").write_bytes(content)
         if hint:
-            told = {"version": version, "size": len(state)} | ({"parts": parts} if names[0] else {})
-            (_log(table) / "_last_checkpoint").write_text(json.dumps(told), encoding="utf-8")
+            last = {"version": version, "size": len(state)} | ({"parts": parts} if names[0] else {})
+            (_log(table) / "_last_checkpoint").write_text(json.dumps(last), encoding="utf-8")
         return len(names)
 
     return change
@@ -284,11 +284,11 @@ def _with_sidecars(ending: str) -> Callable[[Path], int]:
     """A checkpoint of the newest version whose files stand in two sidecars."""
 
     def feature(action: Action) -> bool:
-        told = action.get("protocol")
-        if not told or told["minReaderVersion"] < 3 or _FEATURE in told["readerFeatures"]:
+        own = action.get("protocol")
+        if not own or own["minReaderVersion"] < 3 or _FEATURE in own["readerFeatures"]:
             return False
-        told["readerFeatures"] = [*told["readerFeatures"], _FEATURE]
-        told["writerFeatures"] = [*told["writerFeatures"], _FEATURE]
+        own["readerFeatures"] = [*own["readerFeatures"], _FEATURE]
+        own["writerFeatures"] = [*own["writerFeatures"], _FEATURE]
         return True
 
     def change(table: Path) -> int:
@@ -306,8 +306,8 @@ def _with_sidecars(ending: str) -> Callable[[Path], int]:
             content = _checkpoint_bytes(files[number::2])
             name = f"00000000-0000-4000-8000-00000000000{number}.parquet"
             (folder / name).write_bytes(content)
-            told = {"path": name, "sizeInBytes": len(content), "modificationTime": 0}
-            top.append({"sidecar": told})
+            sidecar = {"path": name, "sizeInBytes": len(content), "modificationTime": 0}
+            top.append({"sidecar": sidecar})
         file = (
             _log(table) / f"{version:020}.checkpoint.00000000-0000-4000-8000-000000000009{ending}"
         )
@@ -353,16 +353,16 @@ def _checkpoints(form: str) -> Callable[[Path], int]:
 
 
 def _no_statistics(action: Action) -> bool:
-    told = action.get("add") or {}
-    return not told.get("deletionVector") and told.pop("stats", None) is not None
+    add = action.get("add") or {}
+    return not add.get("deletionVector") and add.pop("stats", None) is not None
 
 
 def _counts_alone(action: Action) -> bool:
-    told = action.get("add") or {}
-    if not told.get("stats"):
+    add = action.get("add") or {}
+    if not add.get("stats"):
         return False
-    before = json.loads(told["stats"])
-    told["stats"] = json.dumps({"numRecords": before["numRecords"]})
+    before = json.loads(add["stats"])
+    add["stats"] = json.dumps({"numRecords": before["numRecords"]})
     return len(before) > 1
 
 
@@ -373,18 +373,18 @@ def _less(action: Action) -> bool:
             return False
         action.clear()
         return True
-    told = action.get("add") or {}
-    told |= {key: None for key in ("tags", "deletionVector", "stats") if told and key not in told}
-    return bool(told)
+    add = action.get("add") or {}
+    add |= {key: None for key in ("tags", "deletionVector", "stats") if add and key not in add}
+    return bool(add)
 
 
 def _otherwise_encoded(action: Action) -> bool:
     """Paths with each character in per cent that is neither a digit nor a separator."""
     for kind in ("add", "remove", "cdc"):
-        told = action.get(kind)
-        if told and not told["path"].startswith(("file:", "/")):
-            parts = unquote(told["path"]).split("/")
-            told["path"] = "/".join(
+        entry = action.get(kind)
+        if entry and not entry["path"].startswith(("file:", "/")):
+            parts = unquote(entry["path"]).split("/")
+            entry["path"] = "/".join(
                 "".join(quote(c, safe="") if c.isalnum() else _escaped(c) for c in part)
                 for part in parts
             )

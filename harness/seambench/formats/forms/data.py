@@ -44,8 +44,8 @@ class AvroDataForm:
     def rewritten(self, data: bytes) -> bytes | None:
         """A file in this form; None where it has no place."""
         data = recoded_avro(data, pack=False)
-        told = fastavro.reader(io.BytesIO(data)).metadata
-        spelled: Any = json.loads(told["avro.schema"])
+        metadata = fastavro.reader(io.BytesIO(data)).metadata
+        spelled: Any = json.loads(metadata["avro.schema"])
         plain = _unmeant(spelled)
         reader = fastavro.reader(
             io.BytesIO(reheaded_avro(data, {"avro.schema": json.dumps(plain)}))
@@ -61,7 +61,7 @@ class AvroDataForm:
             except fastavro.schema.UnknownType:
                 return None  # a type would be named before it is said what it is
         out = io.BytesIO()
-        kept = {key: value for key, value in told.items() if not key.startswith("avro.")}
+        kept = {key: value for key, value in metadata.items() if not key.startswith("avro.")}
         is_zstd = self.codec == "zstandard"
         fastavro.writer(
             out,
@@ -71,7 +71,7 @@ class AvroDataForm:
             sync_interval=self.block_bytes,
             metadata=kept,
         )
-        schema = json.dumps(spelled) if self.reverse else told["avro.schema"]
+        schema = json.dumps(spelled) if self.reverse else metadata["avro.schema"]
         new = reheaded_avro(out.getvalue(), {"avro.schema": schema})
         return recoded_avro(new, pack=True) if is_zstd else new
 

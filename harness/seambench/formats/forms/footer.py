@@ -260,5 +260,5 @@ class Footer:
 
     def file(self) -> bytes:
         """The whole file."""
-        told = _bytes(self.tree)
-        return self._before + told + len(told).to_bytes(4, "little") + _MAGIC
+        footer = _bytes(self.tree)
+        return self._before + footer + len(footer).to_bytes(4, "little") + _MAGIC

@@ -106,8 +106,8 @@ def hint(kind: Callable[[pa.DataType], pa.DataType]) -> Callable[[Footer, Footer
     def changed(footer: Footer, _before: Footer) -> bool:
         schema = pq.read_schema(io.BytesIO(footer.file())).remove_metadata()
         fields = [one.with_type(kind(one.type)) for one in schema]
-        told = pa.schema(fields).serialize().to_pybytes()
-        footer.put_text(_HINT, base64.b64encode(told).decode())
+        encoded = pa.schema(fields).serialize().to_pybytes()
+        footer.put_text(_HINT, base64.b64encode(encoded).decode())
         return True
 
     return changed

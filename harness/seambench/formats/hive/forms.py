@@ -21,8 +21,8 @@ _PACKED = (".gz", ".bz2", ".deflate", ".snappy", ".lz4", ".zst")
 
 def _texts(table: Path) -> list[Path]:
     """Files of lines that are not compressed."""
-    told = json.loads((table / DESCRIPTOR).read_text(encoding="utf-8"))
-    if told.get("format") not in _LINES:
+    descriptor = json.loads((table / DESCRIPTOR).read_text(encoding="utf-8"))
+    if descriptor.get("format") not in _LINES:
         return []
     return [file for file in FILES["data"](table) if file.suffix not in _PACKED]
 
@@ -44,8 +44,8 @@ def _is_cut_anywhere(table: Path) -> bool:
     """Whether lines are rows wherever they stand in a file, and end as lines do."""
     if any(file.read_bytes().startswith(codecs.BOM_UTF8) for file in _texts(table)):
         return False  # a mark is none in the middle of a file
-    told = json.loads((table / DESCRIPTOR).read_text(encoding="utf-8"))
-    properties = told.get("properties", {})
+    descriptor = json.loads((table / DESCRIPTOR).read_text(encoding="utf-8"))
+    properties = descriptor.get("properties", {})
     return not any(name.startswith("skip.") or name == "line.delim" for name in properties)
 
 

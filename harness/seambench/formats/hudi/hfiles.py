@@ -86,17 +86,17 @@ def read_hfile(data: bytes) -> HFile:
     [info] = [content for magic, content in blocks if magic == _INFO]
     size, at = _varint(info, 4)
     pairs = [dict(_fields(bytes(pair))) for _, pair in _fields(info[at : at + size])]
-    told = {bytes(one[1]): bytes(one.get(2, b"")) for one in pairs}
+    properties = {bytes(one[1]): bytes(one.get(2, b"")) for one in pairs}
     cells = [
         cell
         for magic, content in blocks
         if magic == _DATA
-        for cell in _cells(content, tagged=b"hfile.MAX_TAGS_LEN" in told)
+        for cell in _cells(content, tagged=b"hfile.MAX_TAGS_LEN" in properties)
     ]
     others = [one for one in blocks if one[0] not in (_DATA, _INDEX, _INFO, *_INNER)]
     names = list(_index_keys(indexes[1]))
     named = [(magic, key, text) for (magic, text), key in zip(others, names, strict=True)]
-    return HFile(cells, named, told, trailer, data[-4:])
+    return HFile(cells, named, properties, trailer, data[-4:])
 
 
 def hfile_bytes(file: HFile, *, cells_a_block: int = 0, packed: bool = True) -> bytes:
@@ -145,8 +145,8 @@ def hfile_bytes(file: HFile, *, cells_a_block: int = 0, packed: bool = True) -> 
         _CODEC: _GZIP if packed else _NONE,
     }
     message = b"".join(_field(number, value) for number, value in sorted(trailer.items()))
-    told = b'TRABLK"$' + varint(len(message)) + message
-    return bytes(out) + told.ljust(_TRAILER_BYTES - 4, b"\0") + file.version
+    tail = b'TRABLK"$' + varint(len(message)) + message
+    return bytes(out) + tail.ljust(_TRAILER_BYTES - 4, b"\0") + file.version
 
 
 # Blocks.
@@ -165,8 +165,8 @@ def _block(magic: bytes, content: bytes, previous: int, packed: bool) -> bytes:
     written = gzip.compress(content, mtime=0) if packed else content
     end = _HEADER.size + len(written)
     size = len(written) + 4 * -(-end // _SUMMED)
-    told = (magic, size, len(content), previous, _CRC32, _SUMMED, end)
-    block = _HEADER.pack(*told) + written
+    header = (magic, size, len(content), previous, _CRC32, _SUMMED, end)
+    block = _HEADER.pack(*header) + written
     sums = [zlib.crc32(block[at : at + _SUMMED]) for at in range(0, end, _SUMMED)]
     return block + b"".join(one.to_bytes(4, "big") for one in sums)
 
@@ -192,8 +192,8 @@ def _index_keys(index: bytes) -> Iterator[bytes]:
     at = 0
     while at < len(index):
         begin = _after_long(index, at + 12)
-        told = index[at + 12 : begin]
-        size = told[0] if len(told) == 1 else int.from_bytes(told[1:], "big")
+        coded = index[at + 12 : begin]
+        size = coded[0] if len(coded) == 1 else int.from_bytes(coded[1:], "big")
         yield index[begin : begin + size]
         at = begin + size
 

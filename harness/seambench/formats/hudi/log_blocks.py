@@ -28,7 +28,7 @@ class Block:
     header: tuple[tuple[int, bytes], ...]
     content: bytes
 
-    def told(self, key: int) -> str:
+    def text(self, key: int) -> str:
         """An entry of the header."""
         return dict(self.header)[key].decode()
 
@@ -50,13 +50,13 @@ class Block:
 
     def rows(self) -> list[dict[str, Any]]:
         """What the records of a block of Avro say."""
-        schema = fastavro.parse_schema(json.loads(self.told(SCHEMA)))
+        schema = fastavro.parse_schema(json.loads(self.text(SCHEMA)))
         read = [fastavro.schemaless_reader(io.BytesIO(one), schema) for one in self.records()]
         return cast("list[dict[str, Any]]", read)
 
     def with_rows(self, rows: Iterable[Mapping[str, Any]]) -> Block:
         """A block of Avro that says something else."""
-        schema = fastavro.parse_schema(json.loads(self.told(SCHEMA)))
+        schema = fastavro.parse_schema(json.loads(self.text(SCHEMA)))
         records = []
         for row in rows:
             out = io.BytesIO()
@@ -66,8 +66,8 @@ class Block:
 
     def written(self) -> bytes:
         """The block's bytes."""
-        told = b"".join(struct.pack(">ii", key, len(text)) + text for key, text in self.header)
-        inner = struct.pack(">iii", self.version, self.kind, len(self.header)) + told
+        header = b"".join(struct.pack(">ii", key, len(text)) + text for key, text in self.header)
+        inner = struct.pack(">iii", self.version, self.kind, len(self.header)) + header
         inner += struct.pack(">q", len(self.content)) + self.content + struct.pack(">i", 0)
         return (
             MAGIC + struct.pack(">q", len(inner) + 8) + inner + struct.pack(">q", len(inner) + 14)

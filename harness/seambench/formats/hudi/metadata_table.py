@@ -65,7 +65,7 @@ def _rewritten(table: Path, change: _Change, partition: str = "*", *, bases: boo
 
 def _of_block(block: Block, change: _Change) -> list[Block] | None:
     inner = read_hfile(block.content) if block.kind == HFILE else None
-    new = change(inner, block.told(SCHEMA)) if inner and inner.cells else None
+    new = change(inner, block.text(SCHEMA)) if inner and inner.cells else None
     return [replace(block, content=content) for content in new] if new else None
 
 
@@ -85,9 +85,9 @@ def restate_files(
 def _restated(
     cell: Cell, schema: Any, sizes: Mapping[str, int], beside: Mapping[str, Sequence[str]]
 ) -> Cell:
-    told = _record(cell, schema)
+    record = _record(cell, schema)
     prefix = "" if cell.row == _ROOT else f"{cell.row}/"
-    files = told["filesystemMetadata"] or {}
+    files = record["filesystemMetadata"] or {}
     before = json.dumps(files)
     for name in list(files):
         for path in beside.get(prefix + name, ()):
@@ -95,17 +95,17 @@ def _restated(
     for name, one in files.items():
         if prefix + name in sizes and not one["isDeleted"]:
             one["size"] = sizes[prefix + name]
-    return cell if json.dumps(files) == before else _with_record(cell, told, schema)
+    return cell if json.dumps(files) == before else _with_record(cell, record, schema)
 
 
 def _record(cell: Cell, schema: Any) -> dict[str, Any]:
-    told: Any = fastavro.schemaless_reader(io.BytesIO(cell.value), schema, return_record_name=True)
-    return cast("dict[str, Any]", told)
+    read: Any = fastavro.schemaless_reader(io.BytesIO(cell.value), schema, return_record_name=True)
+    return cast("dict[str, Any]", read)
 
 
-def _with_record(cell: Cell, told: Mapping[str, Any], schema: Any) -> Cell:
+def _with_record(cell: Cell, record: Mapping[str, Any], schema: Any) -> Cell:
     out = io.BytesIO()
-    fastavro.schemaless_writer(out, schema, told)
+    fastavro.schemaless_writer(out, schema, record)
     return replace(cell, value=out.getvalue())
 
 
@@ -179,8 +179,8 @@ def _compacted(table: Path) -> int:
 
 def _merged(below: Cell, above: Cell, schema: Any) -> Cell:
     """What two records of files come to."""
-    told, more = (_record(cell, schema)["filesystemMetadata"] or {} for cell in (below, above))
-    files = {**told, **more}
+    old, more = (_record(cell, schema)["filesystemMetadata"] or {} for cell in (below, above))
+    files = {**old, **more}
     kept = {name: one for name, one in files.items() if not one["isDeleted"]}
     return _with_record(above, {**_record(above, schema), "filesystemMetadata": kept}, schema)
 

@@ -38,8 +38,8 @@ _STATISTIC = {
 
 
 def _record(name: str, fields: Mapping[str, Any]) -> Any:
-    told = [{"name": key, "type": kind, "default": None} for key, kind in fields.items()]
-    return {"type": "record", "name": name, "fields": told}
+    columns = [{"name": key, "type": kind, "default": None} for key, kind in fields.items()]
+    return {"type": "record", "name": name, "fields": columns}
 
 
 def _map(values: Any) -> Any:
@@ -104,7 +104,7 @@ class Timeline:
     """The folder of active instants, and how a layout archives them."""
 
     folder: Path
-    told: Mapping[str, str]
+    conf: Mapping[str, str]
 
     def kept(self) -> Iterator[Write]:
         """Writes in the archive."""
@@ -163,7 +163,7 @@ class _Logged(Timeline):
     @property
     def archive(self) -> Path:
         """The folder of archives."""
-        return self.folder / (self.told.get("hoodie.archivelog.folder") or "archived")
+        return self.folder / (self.conf.get("hoodie.archivelog.folder") or "archived")
 
     def files(self) -> list[Path]:
         """The archives, in order."""
@@ -194,11 +194,11 @@ class _Logged(Timeline):
         block = Block(1, AVRO, ((SCHEMA, json.dumps(_ENTRY).encode()),), b"\0\0\0\3\0\0\0\0")
         blocks = []
         for write in writes:
-            told = json.loads(write.body)
+            body = json.loads(write.body)
             same = {"commitTime": write.requested, "actionType": write.action}
             name = _BODIES[write.action == "replacecommit"]
             rows = [{**same, "actionState": state} for state in states]
-            blocks.append(block.with_rows([*rows[:2], {**rows[2], name: told}]))
+            blocks.append(block.with_rows([*rows[:2], {**rows[2], name: body}]))
         self.archive.mkdir(exist_ok=True)
         name = f".commits_.archive.{len(self.files()) + 1}_1-0-1"
         (self.archive / name).write_bytes(b"".join(one.written() for one in blocks))
@@ -213,7 +213,7 @@ class _Listed(Timeline):
     @property
     def history(self) -> Path:
         """The folder of Parquet files and their manifests."""
-        return self.folder / (self.told.get("hoodie.timeline.history.path") or "history")
+        return self.folder / (self.conf.get("hoodie.timeline.history.path") or "history")
 
     def version(self) -> int:
         """The newest manifest, 0 for none."""
@@ -224,8 +224,8 @@ class _Listed(Timeline):
         """The files of the newest manifest."""
         if not (version := self.version()):
             return []
-        told = json.loads((self.history / f"manifest_{version}").read_text(encoding="utf-8"))
-        return [self.history / one["fileName"] for one in told["files"]]
+        manifest = json.loads((self.history / f"manifest_{version}").read_text(encoding="utf-8"))
+        return [self.history / one["fileName"] for one in manifest["files"]]
 
     def kept(self) -> Iterator[Write]:
         for row in (row for file in self.files() for row in read_parquet(file).to_pylist()):
@@ -260,8 +260,8 @@ class _Listed(Timeline):
     def _list(self, files: Sequence[Path]) -> None:
         """A new manifest."""
         version = self.version() + 1
-        told = [{"fileName": file.name, "fileLen": file.stat().st_size} for file in files]
-        text = json.dumps({"files": told}, indent=2)
+        listed = [{"fileName": file.name, "fileLen": file.stat().st_size} for file in files]
+        text = json.dumps({"files": listed}, indent=2)
         (self.history / f"manifest_{version}").write_text(text, encoding="utf-8")
         put_file(self.history / "_version_", str(version).encode())
 
@@ -272,10 +272,10 @@ class _Listed(Timeline):
 
 def open_timeline(table: Path) -> Timeline:
     """The timeline of a table, by the layout that its properties name."""
-    told = properties(table)
-    if int(told["hoodie.timeline.layout.version"]) == 1:
-        return _Logged(table / ".hoodie", told)
-    return _Listed(table / ".hoodie" / (told.get("hoodie.timeline.path") or "timeline"), told)
+    conf = properties(table)
+    if int(conf["hoodie.timeline.layout.version"]) == 1:
+        return _Logged(table / ".hoodie", conf)
+    return _Listed(table / ".hoodie" / (conf.get("hoodie.timeline.path") or "timeline"), conf)
 
 
 def mend_writes(table: Path, sizes: Mapping[str, int], beside: Mapping[str, Sequence[str]]) -> None:
@@ -284,9 +284,9 @@ def mend_writes(table: Path, sizes: Mapping[str, int], beside: Mapping[str, Sequ
     `beside` has by path of a log those of all that stand for it, itself first.
     """
 
-    def change(told: Any) -> int:
-        _listed(told, beside)
-        return _sized(told, sizes)
+    def change(body: Any) -> int:
+        _listed(body, beside)
+        return _sized(body, sizes)
 
     timeline = open_timeline(table)
     for file, *_, done in timeline.names():
@@ -307,10 +307,10 @@ def _listed(value: Any, beside: Mapping[str, Sequence[str]]) -> None:
         value[:] = [new for one in value for new in _of_each(one, beside)]
 
 
-def _of_each(told: Any, beside: Mapping[str, Sequence[str]]) -> list[Any]:
-    paths = beside.get(str(told.get("path")), ()) if isinstance(told, dict) else ()
+def _of_each(item: Any, beside: Mapping[str, Sequence[str]]) -> list[Any]:
+    paths = beside.get(str(item.get("path")), ()) if isinstance(item, dict) else ()
     # How many rows each has nobody reads of a log.
-    return [{**told, "path": path, "logFiles": [Path(path).name]} for path in paths] or [told]
+    return [{**item, "path": path, "logFiles": [Path(path).name]} for path in paths] or [item]
 
 
 def _sized(value: Any, sizes: Mapping[str, int]) -> int:
@@ -333,8 +333,8 @@ def _changed(body: bytes, change: Callable[[Any], int]) -> bytes:
         content = avro_content(body)
         done = sum([change(row) for row in content.rows])
         return avro_bytes(content, _PLAIN) if done else body
-    told = json.loads(body)
-    return json.dumps(told, indent=2).encode() if change(told) else body
+    parsed = json.loads(body)
+    return json.dumps(parsed, indent=2).encode() if change(parsed) else body
 
 
 def has_pending(table: Path) -> bool:
@@ -354,12 +354,12 @@ def put_compaction(table: Path, path: str, content: bytes) -> None:
     partition, path = path.partition("/")[0], path.format(instant)
     (table / path).write_bytes(content)
 
-    def change(told: Any) -> int:
-        [statistic, *_] = told["partitionToWriteStats"][partition]
+    def change(body: Any) -> int:
+        [statistic, *_] = body["partitionToWriteStats"][partition]
         statistic |= {"path": path, "logFiles": None, "baseFile": Path(path).name}
         statistic |= dict.fromkeys(_SIZES, len(content))
-        told["partitionToWriteStats"] = {partition: [statistic]}
-        told |= {"operationType": "COMPACT", "compacted": True}
+        body["partitionToWriteStats"] = {partition: [statistic]}
+        body |= {"operationType": "COMPACT", "compacted": True}
         return 1
 
     completed = newest.completed and _next(instant)
@@ -376,7 +376,7 @@ def _next(instant: str) -> str:
 def archived(table: Path) -> int:
     """Archives all writes but the newest, up to one that must stay."""
     timeline = open_timeline(table)
-    if isinstance(timeline, _Logged) and timeline.told.get("hoodie.table.cdc.enabled") == "true":
+    if isinstance(timeline, _Logged) and timeline.conf.get("hoodie.table.cdc.enabled") == "true":
         return 0  # an archive of layout 1 does not tell of files of changes
     held, left = _held(timeline), _left(table, timeline)
     # What is older than all that is active counts as completed.
@@ -401,7 +401,7 @@ def _left(table: Path, timeline: Timeline) -> str:
     """The first instant that never completed but has left files or blocks of logs."""
     named = {name_parts(file.name)["instant"] for file in FILES["base"](table)}
     for file in FILES["log"](table):
-        named |= {block.told(INSTANT) for block in blocks_of(file.read_bytes())}
+        named |= {block.text(INSTANT) for block in blocks_of(file.read_bytes())}
     kept = {write.requested for write in timeline.kept()}
     return min(named - timeline.completed() - kept, default=_BEYOND)
 
@@ -410,7 +410,7 @@ def _is_needed(table: Path, write: Write) -> bool:
     """Whether a write has replaced groups of files that are there still."""
     if write.action != "replacecommit":
         return False
-    replaced = told_by(write.body).get("partitionToReplaceFileIds") or {}
+    replaced = body_of(write.body).get("partitionToReplaceFileIds") or {}
     return any(
         any((table / partition).glob(f"*{group}*"))
         for partition, groups in replaced.items()
@@ -418,7 +418,7 @@ def _is_needed(table: Path, write: Write) -> bool:
     )
 
 
-def told_by(body: bytes) -> Any:
+def body_of(body: bytes) -> Any:
     """What the file of a completed action says, in Avro or JSON."""
     return avro_content(body).rows[0] if body.startswith(b"Obj\x01") else json.loads(body)
 

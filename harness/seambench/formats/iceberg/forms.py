@@ -1,4 +1,4 @@
-"""Physical forms of Iceberg tables: data files, manifests and metadata files told otherwise."""
+"""Physical forms of Iceberg tables: data files, manifests and metadata files written otherwise."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ def _mend(table: Path, sizes: Mapping[str, int]) -> None:
     by_name = {Path(path).name: size for path, size in sizes.items()}
     for file in FILES["manifest"](table):
         content = read_avro(file)
-        for told in (entry["data_file"] for entry in content.rows):
-            size = by_name.get(Path(told["file_path"]).name)
+        for data_file in (entry["data_file"] for entry in content.rows):
+            size = by_name.get(Path(data_file["file_path"]).name)
             if size is not None:
-                told |= {"file_size_in_bytes": size, "split_offsets": None}
+                data_file |= {"file_size_in_bytes": size, "split_offsets": None}
         write_avro(file, content)
     _MANIFESTS.each_list(table)
 
@@ -158,7 +158,7 @@ def _one_of(table: Path, group: Sequence[tuple[Row, AvroFile]], snapshot: int, n
 
 
 def _without_inheriting(row: Row, rows: Sequence[Row]) -> Iterator[Row]:
-    """The entries of a manifest with all told that they inherit from its row in a list."""
+    """The entries of a manifest with all written out that they inherit from its row in a list."""
     first = row.get("first_row_id")
     for entry in copy.deepcopy(rows):
         if entry["snapshot_id"] is None:
@@ -166,9 +166,9 @@ def _without_inheriting(row: Row, rows: Sequence[Row]) -> Iterator[Row]:
         for key in ("sequence_number", "file_sequence_number"):
             if key in entry and entry[key] is None:
                 entry[key] = row["sequence_number"]
-        told = entry["data_file"]
-        if first is not None and entry["status"] != _DELETED and told["first_row_id"] is None:
-            told["first_row_id"] = first
+        stored = entry["data_file"]
+        if first is not None and entry["status"] != _DELETED and stored["first_row_id"] is None:
+            stored["first_row_id"] = first
             first += _rows(entry)
         yield entry
 
@@ -192,10 +192,10 @@ def _fewer_fields(content: AvroFile) -> AvroFile:
 def _plain_days(content: AvroFile) -> AvroFile | None:
     """Dates of partitions as numbers that are not said to be dates."""
     schema, rows = copy.deepcopy(content.schema), copy.deepcopy(content.rows)
-    told = next((one for one in schema["fields"] if one["name"] == "data_file"), None)
-    if told is None:
+    declared = next((one for one in schema["fields"] if one["name"] == "data_file"), None)
+    if declared is None:
         return content  # a list
-    [partition] = [one["type"] for one in told["type"]["fields"] if one["name"] == "partition"]
+    [partition] = [one["type"] for one in declared["type"]["fields"] if one["name"] == "partition"]
     found = False
     for field in partition["fields"]:
         kinds = field["type"] if isinstance(field["type"], list) else [field["type"]]
@@ -254,10 +254,10 @@ def _metadata_less(table: Path) -> int:
     for file in FILES["metadata"](table):
         if file.name.endswith(".gz.metadata.json"):
             return 0
-        told = json.loads(file.read_text(encoding="utf-8"))
+        document = json.loads(file.read_text(encoding="utf-8"))
         for key in ("statistics", "partition-statistics", "metadata-log"):
-            told.pop(key, None)
-        put_file(file, json.dumps(told, sort_keys=True).encode())
+            document.pop(key, None)
+        put_file(file, json.dumps(document, sort_keys=True).encode())
     return 1
 
 

@@ -272,10 +272,10 @@ def _that_count(step: Step, frame: Any, design: Design, table: Any) -> Any:
 
     keys = [*design.keys]
     stored = table.select(*keys, col("ts").alias("stored_ts"))
-    met = frame.join(stored, keys, "left" if step == "upsert" else "inner")
+    joined = frame.join(stored, keys, "left" if step == "upsert" else "inner")
     if design.layout.ordering == "event":
-        met = met.where("stored_ts IS NULL OR ts >= stored_ts")
-    return by_groups(met.select(*frame.columns), design)
+        joined = joined.where("stored_ts IS NULL OR ts >= stored_ts")
+    return by_groups(joined.select(*frame.columns), design)
 
 
 def _commit(session: Any, name: str, beside: str, keys: Sequence[str], *, with_rows: bool) -> None:

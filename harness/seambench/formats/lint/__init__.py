@@ -71,16 +71,16 @@ class Rules:
         return Fault(f"{self._name}.{rule}", source, place, says, level)
 
     def faults(
-        self, found: Callable[[], Iterable[Finding]], rule: str, place: str
+        self, check: Callable[[], Iterable[Finding]], rule: str, place: str
     ) -> Iterator[Fault]:
         """Findings as faults; one of the rule in place of all behind what cannot be judged."""
-        return map(self.fault, guarded(found, rule, place))
+        return map(self.fault, guarded(check, rule, place))
 
 
-def guarded(found: Callable[[], Iterable[Finding]], rule: str, place: str) -> Iterator[Finding]:
+def guarded(check: Callable[[], Iterable[Finding]], rule: str, place: str) -> Iterator[Finding]:
     """Findings; one of the rule in place of all that stand behind what cannot be judged."""
     try:
-        yield from found()
+        yield from check()
     except UnreadError as unread:
         yield unread.finding
     except DAMAGE as error:

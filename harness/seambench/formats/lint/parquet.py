@@ -173,9 +173,9 @@ class _File:
     def findings(self) -> Iterator[Finding]:
         """All that is wrong."""
         groups = self._tree[4].items
-        counted, told = sum(group.whole(3) for group in groups), self._tree.whole(3)
-        if counted != told:
-            yield "row-count", self._place, f"{told} rows stated, {counted} in its groups"
+        counted, stated = sum(group.whole(3) for group in groups), self._tree.whole(3)
+        if counted != stated:
+            yield "row-count", self._place, f"{stated} rows stated, {counted} in its groups"
         for number, group in enumerate(groups):
             where = f"{self._place}, row group {number}"
             if outside := list(self._outside(where, group)):

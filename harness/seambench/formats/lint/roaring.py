@@ -67,8 +67,8 @@ def _containers(data: bytes, at: int) -> tuple[Positions, int]:
             pairs = struct.unpack_from(f"<{2 * count}H", data, at + 2)
             both = list(zip(pairs[::2], pairs[1::2], strict=True))
             # Runs that overlap could ask for far more than the file has.
-            if (told := sum(more + 1 for _, more in both)) != less + 1:
-                raise ValueError(f"a container has {told} values, its head says {less + 1}")
+            if (values := sum(more + 1 for _, more in both)) != less + 1:
+                raise ValueError(f"a container has {values} values, its head says {less + 1}")
             low = np.concatenate([np.arange(begin, begin + more + 1) for begin, more in both])
             at += 2 + 4 * count
         elif less + 1 <= _MOST_IN_ARRAY:

@@ -1,7 +1,7 @@
 """Values of columns in terms that compare by the order of their type, whatever they are stored as.
 
 Whole numbers, booleans and days are numbers, times and moments nanoseconds, decimals units of their
-last place, texts bytes. Floats are floats; of NaN nothing is told, and -0.0 is below 0.0.
+last place, texts bytes. Floats are floats; NaN is left out, and -0.0 is below 0.0.
 """
 
 from __future__ import annotations

@@ -145,8 +145,8 @@ def ordered_column(column: pa.ChunkedArray, kind: Kind) -> pa.ChunkedArray | Non
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     type_ = column.type
-    told = kind.root in _TIMES
-    if not kind.compares or pa.types.is_nested(type_) or pa.types.is_timestamp(type_) != told:
+    timed = kind.root in _TIMES
+    if not kind.compares or pa.types.is_nested(type_) or pa.types.is_timestamp(type_) != timed:
         return None
     if pa.types.is_floating(type_):
         gaps = np.asarray(column.is_null())
@@ -169,14 +169,14 @@ def bounds(column: pa.ChunkedArray) -> tuple[Any, Any]:
 
 
 def narrow(
-    name: str, kind: Kind, told: tuple[Any, Any], ends: tuple[Any, Any]
+    name: str, kind: Kind, stated: tuple[Any, Any], ends: tuple[Any, Any]
 ) -> Iterator[tuple[str, str]]:
-    """Of bounds of a column as told, decoded, those that its ordered ends lie beyond."""
-    low, high = (ordered(value, kind) for value in told)
+    """Of stated bounds of a column, decoded, those that its ordered ends lie beyond."""
+    low, high = (ordered(value, kind) for value in stated)
     if None not in (low, ends[0]) and low > ends[0]:
-        yield "min-values", f"the least {name} is told to be {told[0]!r}, {ends[0]!r} is there"
+        yield "min-values", f"the least {name} is stated as {stated[0]!r}, {ends[0]!r} is there"
     if None not in (high, ends[1]) and high < ends[1]:
-        yield "max-values", f"the greatest {name} is told to be {told[1]!r}, {ends[1]!r} is there"
+        yield "max-values", f"the greatest {name} is stated as {stated[1]!r}, {ends[1]!r} is there"
 
 
 def binary_rows(rows: pa.Table) -> list[bytes] | None:

@@ -1,4 +1,4 @@
-"""Physical forms of Paimon tables: data files, manifests, snapshots and schemas told otherwise."""
+"""Physical forms of Paimon tables: files, manifests, snapshots and schemas written otherwise."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def _mend(table: Path, sizes: Mapping[str, int]) -> None:
     by_name = {Path(path).name: size for path, size in sizes.items()}
     for file in FILES["manifest"](table):
         content = read_avro(file)
-        for told in (entry["_FILE"] for entry in content.rows):
-            told["_FILE_SIZE"] = by_name.get(told["_FILE_NAME"], told["_FILE_SIZE"])
+        for data_file in (entry["_FILE"] for entry in content.rows):
+            data_file["_FILE_SIZE"] = by_name.get(data_file["_FILE_NAME"], data_file["_FILE_SIZE"])
         write_avro(file, content)
     _MANIFESTS.each_list(table)
     _mend_lists(table)
@@ -64,10 +64,10 @@ def _mend_lists(table: Path) -> None:
     """Sizes of lists in snapshots and tags."""
     folder = table / "manifest"
 
-    def sized(told: Row) -> bool:
+    def sized(snapshot: Row) -> bool:
         for key in _LISTS:
-            if told.get(f"{key}Size") is not None:
-                told[f"{key}Size"] = (folder / told[key]).stat().st_size
+            if snapshot.get(f"{key}Size") is not None:
+                snapshot[f"{key}Size"] = (folder / snapshot[key]).stat().st_size
         return True
 
     _each_text(table, ("snapshot/snapshot-*", "tag/tag-*"), sized)
@@ -77,9 +77,9 @@ def _each_text(table: Path, patterns: Sequence[str], change: Callable[[Row], boo
     done = 0
     places = [f"{branch}{pattern}" for pattern in patterns for branch in ("", "branch/*/")]
     for file in (file for place in places for file in table.glob(place)):
-        told = json.loads(file.read_text(encoding="utf-8"))
-        if change(told):
-            put_file(file, json.dumps(told, indent=2).encode())
+        content = json.loads(file.read_text(encoding="utf-8"))
+        if change(content):
+            put_file(file, json.dumps(content, indent=2).encode())
             done += 1
     return done
 
@@ -174,10 +174,10 @@ def _unhinted(table: Path) -> int:
 
 
 def _snapshots_less(table: Path) -> int:
-    def change(told: Row) -> bool:
-        found = [key for key in _OPTIONAL if told.get(key) is not None]
+    def change(snapshot: Row) -> bool:
+        found = [key for key in _OPTIONAL if snapshot.get(key) is not None]
         for key in found:
-            del told[key]
+            del snapshot[key]
         return bool(found)
 
     return _each_text(table, ("snapshot/snapshot-*", "tag/tag-*"), change)
@@ -186,11 +186,11 @@ def _snapshots_less(table: Path) -> int:
 def _schemas_less(table: Path) -> int:
     """Schemas without comments and times; the fields of the text in another order."""
 
-    def change(told: Row) -> bool:
-        told.pop("timeMillis", None)
-        told.pop("comment", None)
-        for key in reversed(list(told)):
-            told[key] = told.pop(key)
+    def change(schema: Row) -> bool:
+        schema.pop("timeMillis", None)
+        schema.pop("comment", None)
+        for key in reversed(list(schema)):
+            schema[key] = schema.pop(key)
         return True
 
     return _each_text(table, ("schema/schema-*",), change)

@@ -1,6 +1,6 @@
 """Data files of a Paimon bucket cut into several, as a writer leaves them that rolls over sooner.
 
-Each part is told as the whole was, but for what is its own: name and size, numbers of rows, keys at
+Each part is as the whole was, but for what is its own: name and size, numbers of rows, keys at
 its ends, sequence numbers. Bounds of values stay those of the whole, which are true of each part.
 """
 
@@ -32,7 +32,7 @@ def split_files(table: Path) -> int:
 
     Left whole are files of one row, those of other formats than Parquet, those whose rows something
     else names by position (deletion vectors, indexes), and those by keys of other types than
-    numbers and texts. How many parts there are is told.
+    numbers and texts. Gives how many parts there are.
     """
     files = {one.name: one for one in table.glob("**/bucket-*/*.parquet")}
     whole = set(_with_vectors(table))
@@ -43,13 +43,13 @@ def split_files(table: Path) -> int:
         content = read_avro(manifest)
         rows = []
         for entry in content.rows:
-            told = entry["_FILE"]
-            name = told["_FILE_NAME"]
+            meta = entry["_FILE"]
+            name = meta["_FILE_NAME"]
             if name not in parts:
-                cut = name in files and name not in whole and not _is_named_by_rows(told)
-                parts[name] = _cut(files[name], told, keys) if cut else []
+                cut = name in files and name not in whole and not _is_named_by_rows(meta)
+                parts[name] = _cut(files[name], meta, keys) if cut else []
                 made += len(parts[name])
-            rows += [{**entry, "_FILE": {**told, **own}} for own in parts[name]] or [entry]
+            rows += [{**entry, "_FILE": {**meta, **own}} for own in parts[name]] or [entry]
         write_avro(manifest, replace(content, rows=rows))
     for name in (name for name, own in parts.items() if own):
         files[name].unlink()
@@ -63,26 +63,26 @@ def _with_vectors(table: Path) -> Iterator[str]:
             yield from (one["f0"] for one in entry["_DELETIONS_VECTORS_RANGES"] or ())
 
 
-def _is_named_by_rows(told: Row) -> bool:
+def _is_named_by_rows(meta: Row) -> bool:
     names = ("_EXTRA_FILES", "_EMBEDDED_FILE_INDEX", "_EXTERNAL_PATH", "_WRITE_COLS")
-    return any(told.get(name) for name in names)
+    return any(meta.get(name) for name in names)
 
 
 def _thin_keys(table: Path) -> list[str]:
     """The columns that are keys in files without columns of keys."""
     schemas = sorted(table.glob("schema/schema-*"), key=lambda one: int(one.name[7:]))
-    told = json.loads(schemas[-1].read_text(encoding="utf-8"))
-    return [name for name in told["primaryKeys"] if name not in told["partitionKeys"]]
+    schema = json.loads(schemas[-1].read_text(encoding="utf-8"))
+    return [name for name in schema["primaryKeys"] if name not in schema["partitionKeys"]]
 
 
-def _cut(file: Path, told: Row, thin: Sequence[str]) -> list[Row]:
-    """Writes the parts of a file; what is told of each, nothing where it is left whole."""
+def _cut(file: Path, meta: Row, thin: Sequence[str]) -> list[Row]:
+    """Writes the parts of a file; what lists say of each, nothing where it is left whole."""
     rows = read_parquet(file)
     named = [name for name in rows.column_names if name.startswith(_KEY)]
     keys = rows.select(named or thin)
     size = -(-rows.num_rows // _PARTS)
     packed = binary_rows(keys) or [b""]
-    if rows.num_rows < 2 or [packed[0], packed[-1]] != [told["_MIN_KEY"], told["_MAX_KEY"]]:
+    if rows.num_rows < 2 or [packed[0], packed[-1]] != [meta["_MIN_KEY"], meta["_MAX_KEY"]]:
         return []
     found = []
     for number, begin in enumerate(range(0, rows.num_rows, size)):
@@ -98,7 +98,7 @@ def _cut(file: Path, told: Row, thin: Sequence[str]) -> list[Row]:
                 "_ROW_COUNT": part.num_rows,
                 "_MIN_KEY": packed[begin],
                 "_MAX_KEY": packed[begin + part.num_rows - 1],
-                **_of_rows(part, told, begin),
+                **_of_rows(part, meta, begin),
             }
         )
     return found
@@ -108,22 +108,22 @@ def _slice(begin: int, size: int) -> Callable[[pa.Table], pa.Table]:
     return lambda rows: rows.slice(begin, size)
 
 
-def _of_rows(part: pa.Table, told: Row, begin: int) -> Row:
-    """What is told of the rows of a part, which begins at a row of the whole."""
-    whole, size = told["_ROW_COUNT"], part.num_rows
+def _of_rows(part: pa.Table, meta: Row, begin: int) -> Row:
+    """What lists say of the rows of a part, which begins at a row of the whole."""
+    whole, size = meta["_ROW_COUNT"], part.num_rows
     found: Row = {}
     if _SEQUENCE in part.column_names:
         ends = pc.min_max(part[_SEQUENCE]).as_py()
         found |= {"_MIN_SEQUENCE_NUMBER": ends["min"], "_MAX_SEQUENCE_NUMBER": ends["max"]}
-    elif told["_MAX_SEQUENCE_NUMBER"] - told["_MIN_SEQUENCE_NUMBER"] == whole - 1:
-        first = told["_MIN_SEQUENCE_NUMBER"] + begin
+    elif meta["_MAX_SEQUENCE_NUMBER"] - meta["_MIN_SEQUENCE_NUMBER"] == whole - 1:
+        first = meta["_MIN_SEQUENCE_NUMBER"] + begin
         found |= {"_MIN_SEQUENCE_NUMBER": first, "_MAX_SEQUENCE_NUMBER": first + size - 1}
-    if told.get("_DELETE_ROW_COUNT"):
+    if meta.get("_DELETE_ROW_COUNT"):
         retracts = pc.is_in(part[_KIND], _RETRACTS)
         found["_DELETE_ROW_COUNT"] = pc.sum(retracts, min_count=0).as_py()
-    if told.get("_FIRST_ROW_ID") is not None:
-        found["_FIRST_ROW_ID"] = told["_FIRST_ROW_ID"] + begin
+    if meta.get("_FIRST_ROW_ID") is not None:
+        found["_FIRST_ROW_ID"] = meta["_FIRST_ROW_ID"] + begin
     for name in ("_KEY_STATS", "_VALUE_STATS"):
-        counts = [{0: 0, whole: size}.get(one) for one in told[name]["_NULL_COUNTS"] or ()]
-        found[name] = {**told[name], "_NULL_COUNTS": counts}
+        counts = [{0: 0, whole: size}.get(one) for one in meta[name]["_NULL_COUNTS"] or ()]
+        found[name] = {**meta[name], "_NULL_COUNTS": counts}
     return found

@@ -93,7 +93,7 @@ def _column(
     return {
         "key": column.key,
         "name": column.name,
-        "asked": column.asked,
+        "asked": column.named_as,
         "version": column.version,
         "about": column.about,
         "date": column.date,

@@ -132,9 +132,9 @@ def rises(points: Sequence[Point]) -> list[Step]:
     return _unmended(found, points[-1].value if points else 0, _COUNT_MARGIN)
 
 
-def _unmended(found: Sequence[tuple[Step, float]], newest: float, margin: float) -> list[Step]:
+def _unmended(steps: Sequence[tuple[Step, float]], newest: float, margin: float) -> list[Step]:
     """Those of steps, each with the best before it, above which the newest figure still is."""
-    return [step for step, best in found if newest > margin * best]
+    return [step for step, best in steps if newest > margin * best]
 
 
 class Acknowledged(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -89,7 +89,7 @@ class Loaded:
 def load_records(results_dir: Path) -> Loaded:
     """Read every record below a results folder, which may be missing.
 
-    Records are sorted by start time and file name; files that are none are told.
+    Records are sorted by start time and file name; files that are none are named.
     """
     loaded = Loaded()
     paths = record_paths(results_dir)
@@ -140,18 +140,18 @@ def left_out(loaded: Loaded) -> str:
     )
     if every == calm:
         return ""
-    told = []
+    said = []
     if every > some:
-        told.append(
+        said.append(
             f"{every - some:,} of {every:,} timings on record are no figures here: fewer than "
             f"{LEAST_SAMPLES} warm samples, or a checkout with changes."
         )
     if some > calm:
-        told.append(
-            f"{some - calm:,} {'more' if told else f'of {every:,} timings on record'} stay off the "
+        said.append(
+            f"{some - calm:,} {'more' if said else f'of {every:,} timings on record'} stay off the "
             "first page where it has quieter ones: others used the machine, or nobody looked."
         )
-    return " ".join(told)
+    return " ".join(said)
 
 
 def _copy_names(paths: Sequence[Path]) -> list[str]:

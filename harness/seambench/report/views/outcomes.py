@@ -110,7 +110,7 @@ class Column:
     name: str
     version: str
     about: str
-    asked: str = ""
+    named_as: str = ""
     link: str = ""
     date: str = ""
     commit: str = ""
@@ -136,7 +136,7 @@ class Column:
         """Take over the outcomes of a newer run."""
         self.link, self.date = shown.link, shown.record.run.started_utc[:10]
         self.commit, self.is_visitors = shown.commit, shown.is_visitors
-        self.asked = shown.record.implementation.name
+        self.named_as = shown.record.implementation.name
         for case, seen in seen_in(shown, part):
             if before := self.outcomes.get(case):
                 seen.earlier = before.earlier

@@ -52,7 +52,7 @@ class PairCell:
         return sum(len(cases) for _, cases in self.failures)
 
     def case_link(self, case: str) -> str:
-        """Where a case is told: its rule with its sources, and its steps."""
+        """Where a case is explained: its rule with its sources, and its steps."""
         return "matrix.html#" + urlencode({"seam": self.seam, "case": case})
 
     def command(self, case: str) -> str:

@@ -21,7 +21,7 @@ class Answer:
         same: no difference from the best.
     """
 
-    found: Measured | None
+    measured: Measured | None
     ratio: float | None = None
     same: bool = False
 
@@ -98,15 +98,15 @@ def _table(key: tuple[str, str, str, float, float], points: Sequence[Measured]) 
 
 
 def _seconds(answer: Answer) -> float | None:
-    found = answer.found
-    return found.stat.median if found and found.stat and not found.stale else None
+    one = answer.measured
+    return one.stat.median if one and one.stat and not one.stale else None
 
 
-def _answers(found: Sequence[Measured | None]) -> list[Answer]:
-    timed = [one.stat for one in found if one and one.stat and not one.stale]
+def _answers(measured: Sequence[Measured | None]) -> list[Answer]:
+    timed = [one.stat for one in measured if one and one.stat and not one.stale]
     best = min(timed, key=lambda stat: stat.median, default=None)
     answers = []
-    for one in found:
+    for one in measured:
         if one is None or one.stat is None or one.stale or best is None or len(timed) < 2:
             answers.append(Answer(one))
             continue

@@ -56,7 +56,7 @@ def varied_tables(folder: Path, problems: list[Problem]) -> list[HeldForms]:
     return _counts(folder, HeldForms, problems)
 
 
-def asked_ways(folder: Path, problems: list[Problem]) -> list[HeldWays]:
+def held_ways(folder: Path, problems: list[Problem]) -> list[HeldWays]:
     """What came through the outlets of scans, `results/ways`; see `random_tables`."""
     return _counts(folder, HeldWays, problems)
 

@@ -113,7 +113,7 @@ class RunSet:
 
     @property
     def newest(self) -> Record:
-        """Its newest record, for what is told of the machine."""
+        """Its newest record, for what it says of the machine."""
         return self.shown[-1].record
 
 
@@ -170,7 +170,7 @@ def _width(one: RunSet, counted: Callable[[Timing], bool]) -> tuple[int, float]:
 def measured(one: RunSet) -> list[Measured]:
     """What a set says of readers of tables.
 
-    A case that several runs have is told by the one that has it over the most tables, of two such
+    A case that several runs have is shown by the one that has it over the most tables, of two such
     by the newer: samples of two runs had different minutes, and are not put together.
     """
     found = [
@@ -208,12 +208,12 @@ def measured(one: RunSet) -> list[Measured]:
 def _measured(
     case: str,
     reader: Reader,
-    told: tuple[Shown, Answered],
+    best: tuple[Shown, Answered],
     wrong: Sequence[Answered],
     *,
     stale: bool,
 ) -> Measured:
-    shown, last = told
+    shown, last = best
     cpu = None if wrong else Stat.of(last.cpu)
     ratio, share = last.over.per_cent("update_ratio"), _share(last.over)
     worst = wrong[-1] if wrong else last
@@ -241,11 +241,11 @@ def _share(over: Rows) -> float:
     Records from before they were counted have the share that was asked for, of which so many slices
     as there were can have shown another one.
     """
-    asked, slices = over.per_cent("slice_share"), over.per_cent("slices")
+    wanted, slices = over.per_cent("slice_share"), over.per_cent("slices")
     if over.per_cent("update_ratio") == 0 or not slices:
-        return asked
-    counted = over.dimensions.get("slices_with_logs", max(1, round(slices * asked / 100)))
-    return 100 * float(counted) / slices if asked else 0.0
+        return wanted
+    counted = over.dimensions.get("slices_with_logs", max(1, round(slices * wanted / 100)))
+    return 100 * float(counted) / slices if wanted else 0.0
 
 
 def _common(timings: Iterable[Timing]) -> dict[str, dict[str, str | None]]:

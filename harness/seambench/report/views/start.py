@@ -33,7 +33,7 @@ _FLOOR, _PAST = "a floor", "an old release"
 
 
 @dataclass(frozen=True)
-class Asked:
+class FormatCases:
     """What became of the cases of a format that a reader states.
 
     Attributes:
@@ -64,7 +64,7 @@ class RightRow:
 
     column: Column
     label: str
-    asked: Sequence[Asked | None]
+    by_format: Sequence[FormatCases | None]
 
 
 @dataclass(frozen=True)
@@ -217,12 +217,12 @@ def _right(newest: Sequence[Column], known: Known) -> Right:
     listed = sorted(formats)
     ordered = sorted(of_formats, key=lambda c: (-_ways(c), -counts_of(c)["wrong"], c.name))
     rows = [_right_row(column, listed, known.get(column.seam, {})) for column in ordered]
-    rows = [row for row in rows if any(row.asked)]
+    rows = [row for row in rows if any(row.by_format)]
     writers = [row for row in rows if find_seam(row.column.seam).reader]
     peers = [row for row in rows if row.column.is_peer and row not in writers]
     own = [row for row in rows if not row.column.is_peer]
     # What users get is the path that reads the most.
-    best = max(own, key=lambda row: sum(one.stated for one in row.asked if one), default=None)
+    best = max(own, key=lambda row: sum(one.stated for one in row.by_format if one), default=None)
     return Right(
         formats=listed,
         peers=[row for row in peers if not _apart(row.column)],
@@ -240,13 +240,13 @@ def _of(columns: Sequence[Column], seam: str) -> list[Column]:
 
 
 def _right_row(column: Column, formats: Sequence[str], known: Mapping[str, int]) -> RightRow:
-    asked: list[Asked | None] = []
+    by_format: list[FormatCases | None] = []
     for name in formats:
         shares = shares_of(column, name, offered=True)
         stated = sum(share.count for share in shares)
         of = max(known.get(name, 0), stated)
-        asked.append(Asked(shares, stated, of) if shares else None)
-    return RightRow(column, column.name, asked)
+        by_format.append(FormatCases(shares, stated, of) if shares else None)
+    return RightRow(column, column.name, by_format)
 
 
 def _cost(loaded: Loaded) -> Cost | None:

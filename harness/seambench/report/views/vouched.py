@@ -83,9 +83,9 @@ _TITLES = {
 
 def findings_of(columns: Sequence[Column]) -> list[Finding]:
     """Those of the systems that were asked; none where a file of them is broken."""
-    asked = {(column.seam, column.name) for column in columns}
+    known = {(column.seam, column.name) for column in columns}
     with contextlib.suppress(SeambenchError):
-        return [one for one in read_findings() if (one.seam, one.peer) in asked]
+        return [one for one in read_findings() if (one.seam, one.peer) in known]
     return []
 
 
@@ -106,7 +106,7 @@ def by_status(listed: Sequence[Finding]) -> list[tuple[str, list[Finding]]]:
 def reported_cases(column: Column, listed: Sequence[Finding]) -> Mapping[str, Mapping[str, Any]]:
     """By case of a column the finding that it belongs to: its own case, or one that fails alike."""
     found: dict[str, Mapping[str, Any]] = {}
-    for one in reversed(listed):  # of two about one case the more harmful is told
+    for one in reversed(listed):  # of two about one case the more harmful is shown
         if (one.seam, one.peer) != (column.seam, column.name) or column.version not in one.shows:
             continue
         own = column.outcomes.get(one.case)

@@ -51,7 +51,7 @@ class _ColumnSeam(Seam):
     doors = _DOORS
     cases = late("seambench.seams.column.cases:column_cases")
     check = late("seambench.seams.column.check:check_column")
-    asked = late("seambench.seams.column.doors:asked_column")
+    asked = late("seambench.seams.column.doors:line_of_case")
     keep = late("seambench.seams.column.doors:keep_column")
 
     def explain(self, case: ColumnCase) -> Explanation:

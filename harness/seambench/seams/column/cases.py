@@ -79,7 +79,7 @@ class ColumnCase(Case):
         if self.file.suffix == ".json":
             return needs_of(read_golden(self.file))
         read = _load(self.file)
-        return needs_of(_asked(read))
+        return needs_of(_question(read))
 
     @property
     def refused(self) -> Sequence[str]:
@@ -193,19 +193,19 @@ def _expand(name: str, file: Path, root: Path) -> Iterator[ColumnCase]:
             yield ColumnCase(id_, read.level, read.requirement, file, root, size, nulls)
 
 
-def _asked(read: _CaseFile) -> dict[str, Any]:
+def _question(read: _CaseFile) -> dict[str, Any]:
     """What a TOML file asks for, without rows and sizes, as a golden file says it."""
     required = read.fields if read.required_fields is None else read.required_fields
-    asked = {"fields": read.fields, "types": read.types, "required_fields": required}
+    own = {"fields": read.fields, "types": read.types, "required_fields": required}
     if read.kinds:
-        asked["kinds"] = read.kinds
+        own["kinds"] = read.kinds
     if read.form == "text":
-        asked["form"] = read.form
-    return asked if read.nested_fields is None else {**asked, "nested_fields": read.nested_fields}
+        own["form"] = read.form
+    return own if read.nested_fields is None else {**own, "nested_fields": read.nested_fields}
 
 
 def _content(read: _CaseFile, case: ColumnCase) -> dict[str, Any]:
-    content = {**_asked(read), "fetch_size": case.fetch_size}
+    content = {**_question(read), "fetch_size": case.fetch_size}
     if isinstance(read.rows, str):
         rows = json.loads(read.rows)
         sizes = read.chunks or [len(rows)]

@@ -59,12 +59,12 @@ def _check_steps(kinds: Sequence[BatchKind], chunks: int, table: ColumnTable) ->
         raise Mismatch("batches is stated, but there is no batch_steps or no live_handles")
     want = Counter({step: count * chunks for step, count in Counter(pairwise(kinds)).items()})
     if (found := Counter(steps())) != want:
-        raise Mismatch(f"changes of kind must be {_told(want)}, they were {_told(found)}")
+        raise Mismatch(f"changes of kind must be {_listed(want)}, they were {_listed(found)}")
     if live := handles():
         raise Mismatch(f"{counted(live, 'native batch', 'were')} not released")
 
 
-def _told(steps: Mapping[Step, int]) -> str:
+def _listed(steps: Mapping[Step, int]) -> str:
     return ", ".join(f"{a} to {b}: {n}" for (a, b), n in sorted(steps.items())) or "none"
 
 
@@ -129,9 +129,9 @@ def _type_problem(
     except errors.SeambenchError as error:
         if entry["grammar"] or (lenient and entry["ok"]):
             return f"means {entry['parsed']}, it was refused: {error}"
-        told = (getattr(error, "reason", None), getattr(error, "token", None))
+        gave = (getattr(error, "reason", None), getattr(error, "token", None))
         wanted = (entry.get("error"), entry.get("token"))
-        return f"fails with {wanted}, told was {told}" if lenient and told != wanted else None
+        return f"fails with {wanted}, told was {gave}" if lenient and gave != wanted else None
     if not entry["ok"]:
         return "is broken, but was parsed"
     if tree != entry["parsed"] and (lenient or entry["grammar"]):

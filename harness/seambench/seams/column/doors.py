@@ -93,15 +93,15 @@ def _chunks(written: bytes, name: str) -> Iterator[ColumnChunk]:
             ) from error
 
 
-def _chunk(told: Mapping[str, Any]) -> ColumnChunk:
-    rows = told["num_rows"]
-    if not isinstance(rows, int) or set(told) != {"num_rows", "slots"}:
+def _chunk(chunk: Mapping[str, Any]) -> ColumnChunk:
+    rows = chunk["num_rows"]
+    if not isinstance(rows, int) or set(chunk) != {"num_rows", "slots"}:
         raise ValueError("`num_rows`, a number, and `slots` are expected")
-    return ColumnChunk(rows, [_slot(slot) for slot in told["slots"]])
+    return ColumnChunk(rows, [_slot(slot) for slot in chunk["slots"]])
 
 
-def _slot(told: Mapping[str, Any]) -> ColumnSlot:
-    kind, column, content = told["kind"], told["column"], told.get("hex")
+def _slot(slot: Mapping[str, Any]) -> ColumnSlot:
+    kind, column, content = slot["kind"], slot["column"], slot.get("hex")
     if (
         kind not in _KINDS
         or not isinstance(column, str)
@@ -220,7 +220,7 @@ def _count(number: int, what: str) -> int:
     return number
 
 
-def asked_column(case: ColumnCase) -> str:
+def line_of_case(case: ColumnCase) -> str:
     """The request as the door for programs has it; empty for a case that passes no door."""
     content = case.content()
     if isinstance(content, list) or content.get("kinds"):
@@ -230,7 +230,7 @@ def asked_column(case: ColumnCase) -> str:
 
 def keep_column(case: ColumnCase, folder: Path) -> list[str]:
     """Leave the rows as an Arrow stream; see `Seam.keep`."""
-    line = asked_column(case)
+    line = line_of_case(case)
     if not line:
         raise UsageError(f"{folder}: nothing to keep, since {case.id} passes no door")
     try:

@@ -165,13 +165,13 @@ def _prune(tree: TypeTree, paths: Sequence[Sequence[str]]) -> TypeTree:
 
 
 def _encode(
-    tree: TypeTree, source: TypeTree, name: str, values: Sequence[Any], found: list[dict[str, Any]]
+    tree: TypeTree, source: TypeTree, name: str, values: Sequence[Any], slots: list[dict[str, Any]]
 ) -> None:
     def slot(kind: str, content: str) -> None:
-        found.append({"kind": kind, "column": name, "hex": content})
+        slots.append({"kind": kind, "column": name, "hex": content})
 
     if tree.kind == "unknown":
-        found.append({"kind": "unknown", "column": name})
+        slots.append({"kind": "unknown", "column": name})
         return
     slot("nulls", bytes(value is None for value in values).hex())
     if tree.width:
@@ -181,7 +181,7 @@ def _encode(
         slot("offsets", _offsets(map(len, pieces)))
         slot("bytes", b"".join(pieces).hex())
     elif tree.kind in ("struct", "variant"):
-        _encode_struct(tree, source, name, values, found)
+        _encode_struct(tree, source, name, values, slots)
     else:
         slot("offsets", _offsets(len(value or ()) for value in values))
         entries = [entry for value in values for entry in value or ()]
@@ -190,19 +190,19 @@ def _encode(
         for child, part in zip(tree.names, tree.children, strict=True):
             at = source.names.index(child)
             items = [entry[at] for entry in entries]
-            _encode(part, source.children[at], f"{name}.{child}", items, found)
+            _encode(part, source.children[at], f"{name}.{child}", items, slots)
 
 
 def _encode_struct(
-    tree: TypeTree, source: TypeTree, name: str, values: Sequence[Any], found: list[dict[str, Any]]
+    tree: TypeTree, source: TypeTree, name: str, values: Sequence[Any], slots: list[dict[str, Any]]
 ) -> None:
     for child, part in zip(tree.names, tree.children, strict=True):
         if part.kind == "unknown":
-            found.append({"kind": "unknown", "column": f"{name}.{child}"})
+            slots.append({"kind": "unknown", "column": f"{name}.{child}"})
             continue
         at = source.names.index(child)
         items = [None if value is None else value[at] for value in values]
-        _encode(part, source.children[at], f"{name}.{child}", items, found)
+        _encode(part, source.children[at], f"{name}.{child}", items, slots)
 
 
 def _offsets(lengths: Any) -> str:

@@ -168,29 +168,29 @@ class ExchangeCase(Case):
     @cached_property
     def request(self) -> ExchangeRequest:
         """What is asked of the implementation."""
-        asked, shape = _load(self.file).exchange, self.shape
+        spec, shape = _load(self.file).exchange, self.shape
         return ExchangeRequest(
             schema=self.batch().schema,
-            partition=asked.partition,
-            keys=asked.keys,
-            function=asked.function,
+            partition=spec.partition,
+            keys=spec.keys,
+            function=spec.function,
             senders=shape.senders,
             receivers=shape.receivers,
             drivers=shape.drivers,
-            order=asked.order,
-            sort=[SortKey(**key) for key in asked.sort],
+            order=spec.order,
+            sort=[SortKey(**key) for key in spec.sort],
             format=self.format,
             transport=self.transport,
-            chunk_rows=asked.chunk_rows,
-            buffer_bytes=asked.buffer_bytes,
-            options=asked.options,
+            chunk_rows=spec.chunk_rows,
+            buffer_bytes=spec.buffer_bytes,
+            options=spec.options,
             writers=shape.writers,
-            pass_through=asked.pass_through,
-            computed=asked.computed,
-            output_columns=(*asked.output_columns, ROW) if asked.output_columns else (),
-            buckets=asked.buckets,
-            bucket_drivers=asked.bucket_drivers,
-            unused_buckets=asked.unused_buckets,
+            pass_through=spec.pass_through,
+            computed=spec.computed,
+            output_columns=(*spec.output_columns, ROW) if spec.output_columns else (),
+            buckets=spec.buckets,
+            bucket_drivers=spec.bucket_drivers,
+            unused_buckets=spec.unused_buckets,
             knobs=self.knobs,
         )
 
@@ -275,17 +275,17 @@ def exchange_cases(root: Path, begins: Sequence[str] = ("",)) -> list[ExchangeCa
 
 def _expand(name: str, file: Path, root: Path) -> Iterator[ExchangeCase]:
     read = _load(file)
-    asked = read.exchange
+    spec = read.exchange
     lists: list[tuple[str, Sequence[Any]]] = [
         ("", read.encodings),
-        ("{} senders", asked.senders),
-        ("{} receivers", asked.receivers),
-        ("{} drivers", asked.drivers),
-        ("", asked.transports),
-        ("", asked.formats),
-        ("{} writers", asked.writers),
-        ("{} elsewhere", asked.elsewhere),
-        ("", asked.knobs),
+        ("{} senders", spec.senders),
+        ("{} receivers", spec.receivers),
+        ("{} drivers", spec.drivers),
+        ("", spec.transports),
+        ("", spec.formats),
+        ("{} writers", spec.writers),
+        ("{} elsewhere", spec.elsewhere),
+        ("", spec.knobs),
     ]
     for chosen in itertools.product(*(values for _, values in lists)):
         words = [

@@ -31,7 +31,7 @@ from seambench.seams.exchange.remote_receivers import open_mixed
 from seambench.seams.exchange.rows import sorted_rows
 from seambench.seams.serde.values import flat_type, plain_values
 
-#: Seconds that a reader waits for something to come. One that waits so long was told nothing.
+#: Seconds that a reader waits for something to come. One that waits so long got nothing.
 _PATIENCE = 30.0
 #: All writers and readers of a case must run at once; started are only as many as one has needed.
 _MOST_THREADS = 4096
@@ -279,12 +279,12 @@ def _is_dropped(case: ExchangeCase, row: int) -> bool:
 
 def _check_counters(case: ExchangeCase, course: _Course, senders: Sequence[ExchangeSender]) -> None:
     """What senders say of their rows, if they do, and what is known of these."""
-    told = [one.counters() for one in senders if isinstance(one, Counted)]
-    if len(told) != len(senders):
+    counters = [one.counters() for one in senders if isinstance(one, Counted)]
+    if len(counters) != len(senders):
         return
 
     def total(name: str) -> int:
-        return sum(one.get(name, 0) for one in told)
+        return sum(one.get(name, 0) for one in counters)
 
     dropped = list(case.expect.parts or ()).count(-1)
     if total("rows_of_unused_buckets") != dropped:

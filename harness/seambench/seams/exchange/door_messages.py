@@ -45,7 +45,7 @@ class Outside:
         }
 
     def speaking(self, wire: str) -> Self:
-        """The same program or library, whose sides are told to speak a wire."""
+        """The same program or library, whose sides speak one wire."""
         bound = copy.copy(self)
         bound._speak(wire)
         return bound
@@ -65,7 +65,7 @@ class Outside:
         if self._wire == FRAMES and request.format != "arrow":
             raise RefusedError(f"{self.name}: frames carry arrow, not {request.format}")
 
-    def _asked(
+    def _line(
         self, request: ExchangeRequest, role: str, number: int | None, addresses: Sequence[str]
     ) -> bytes:
         """The request as one line of JSON."""

@@ -1,6 +1,6 @@
 """The command door of the exchange seam: an outside program as senders, as receivers, or as both.
 
-Each side is a process of its own, told and heard in frames; see docs/doors.md.
+Each side is a process of its own, written to and read from in frames; see docs/doors.md.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class CommandExchange(Outside, Command):
     def listen(self, request: ExchangeRequest, address: str) -> _CommandReceiver:
         """Start a receiver, and wait until it listens; see `contracts.exchange.Distributed`."""
         self._require(request)
-        return _CommandReceiver(self, request, self._asked(request, "receiver", None, [address]))
+        return _CommandReceiver(self, request, self._line(request, "receiver", None, [address]))
 
     def connect(
         self, request: ExchangeRequest, sender: int, addresses: Sequence[str]
@@ -40,7 +40,7 @@ class CommandExchange(Outside, Command):
         """Start a sender; see `contracts.exchange.Distributed`."""
         self._require(request)
         return _CommandSender(
-            self, self._asked(request, "sender", sender, addresses), request.writers
+            self, self._line(request, "sender", sender, addresses), request.writers
         )
 
     def _require(self, request: ExchangeRequest) -> None:
@@ -70,8 +70,8 @@ class _Side(Running):
 
 
 class _CommandSender:
-    def __init__(self, exchange: CommandExchange, asked: bytes, writers: int = 1) -> None:
-        self._process = _Side(exchange, asked)
+    def __init__(self, exchange: CommandExchange, line: bytes, writers: int = 1) -> None:
+        self._process = _Side(exchange, line)
         self._lock = threading.Lock()
         self._open = set(range(writers))
         self._sent = 0
@@ -105,9 +105,9 @@ class _CommandSender:
 class _CommandReceiver:
     """A receiving side that is a command; its frames are sorted to their drivers here."""
 
-    def __init__(self, exchange: CommandExchange, request: ExchangeRequest, asked: bytes) -> None:
+    def __init__(self, exchange: CommandExchange, request: ExchangeRequest, line: bytes) -> None:
         self.address = ""
-        self._process = _Side(exchange, asked)
+        self._process = _Side(exchange, line)
         self._changed = threading.Condition()
         self._rows: list[list[pa.RecordBatch]] = [[] for _ in range(request.drivers)]
         self._over = False
@@ -139,7 +139,7 @@ class _CommandReceiver:
             self._process.end(FailedError)
             if not ended:
                 error = ProtocolError("the receiver ended without an end of its rows")
-        except Exception as caught:  # told to whoever reads
+        except Exception as caught:  # raised for whoever reads
             error = caught
         with self._changed:
             self._over, self._error = True, self._error or error

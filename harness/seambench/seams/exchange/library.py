@@ -1,6 +1,6 @@
 """The library door of the exchange seam: senders and receivers of a shared library.
 
-A library has the functions below; what they do is told in docs/doors.md.
+A library has the functions below; docs/doors.md says what they do.
 
     int seambench_exchange_listen(const char *request_json, void **receiver, char *address,
                                   size_t address_size, char *error, size_t error_size);
@@ -83,9 +83,9 @@ class LibraryExchange(Outside, Library):
         """Get a receiver ready; see `contracts.exchange.Distributed`."""
         self._require(request)
         side, where = ctypes.c_void_p(), ctypes.create_string_buffer(_ADDRESS_BYTES)
-        asked = self._asked(request, "receiver", None, [address])
+        line = self._line(request, "receiver", None, [address])
         at = (ctypes.byref(side), where, _ADDRESS_BYTES)
-        self.ask("listen", RefusedError, asked.strip(), *at)
+        self.ask("listen", RefusedError, line.strip(), *at)
         found = where.value.decode("utf-8", "replace")
         receiver = _LibraryReceiver(self, side, found)
         if not found:
@@ -99,8 +99,8 @@ class LibraryExchange(Outside, Library):
         """Get a sender ready; see `contracts.exchange.Distributed`."""
         self._require(request)
         side = ctypes.c_void_p()
-        asked = self._asked(request, "sender", sender, addresses)
-        self.ask("connect", RefusedError, asked.strip(), ctypes.byref(side))
+        line = self._line(request, "sender", sender, addresses)
+        self.ask("connect", RefusedError, line.strip(), ctypes.byref(side))
         return _LibrarySender(self, side)
 
     def _require(self, request: ExchangeRequest) -> None:

@@ -30,7 +30,7 @@ _WITHIN = ("transports.pass-through", "transports.local", "mixed")
 
 @runtime_checkable
 class _ManyWires(Protocol):
-    """An implementation that is told which of its wires to speak."""
+    """An implementation that can be bound to one of its wires."""
 
     def speaking(self, wire: str) -> Distributed:
         """The same, bound to a wire."""

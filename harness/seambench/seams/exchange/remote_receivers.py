@@ -1,7 +1,7 @@
 """Receivers of an implementation in processes of their own, while its senders are in this one.
 
 The process is this module, run with the implementation's `package.module:Class`: a command behind
-the door of the exchange seam (`seambench.seams.exchange.doors`), which is told all of the request.
+the door of the exchange seam (`seambench.seams.exchange.doors`), which gets all of the request.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ class _Elsewhere(CommandExchange):
     def _require(self, request: ExchangeRequest) -> None:
         """Nothing: the implementation says what it cannot."""
 
-    def _asked(
+    def _line(
         self, request: ExchangeRequest, role: str, number: int | None, addresses: Sequence[str]
     ) -> bytes:
-        content = json.loads(super()._asked(request, role, number, addresses))
+        content = json.loads(super()._line(request, role, number, addresses))
         return json.dumps({**content, _TRANSPORT: request.transport}).encode() + b"\n"
 
 

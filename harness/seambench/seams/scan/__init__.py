@@ -21,7 +21,7 @@ _WORDS = {
     "query.cdc": "changes with both images of a row",
     "as-of": "earlier states",
     "partitioned": "columns that stand in names of folders alone",
-    "named-columns": "is told which columns are wanted, as by an engine with a catalog",
+    "named-columns": "is given the columns that are wanted, as by an engine with a catalog",
     "path-per-slice": "reports by which path each slice was read",
     "pushdown": "its dataset prunes columns and applies filters",
     "relation": "gives a relation of DuckDB, in which DuckDB's own reader takes part",
@@ -80,7 +80,7 @@ class _ScanSeam(Seam):
     attempt = late("seambench.seams.scan.check:read_case")
     explain = late("seambench.seams.scan.explained_case:explain_scan")
     keep = late("seambench.seams.scan.doors:keep_scan")
-    asked = late("seambench.seams.scan.doors:asked_scan")
+    asked = late("seambench.seams.scan.doors:line_of_case")
     wrap = late("seambench.seams.scan.function:FunctionScanner")
     served = late("seambench.seams.scan.peer_program:ServedScanner")
 

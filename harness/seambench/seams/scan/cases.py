@@ -227,8 +227,8 @@ def load_scan_cases(file: Path, root: Path) -> list[ScanCase]:
         for ask, keys in read.ask.items():
             limit, request, expect = _question(keys, file)
             if not limit or variant in limit:
-                asked = replace(first, id=f"{id_}/{ask}", request=request, expect=expect)
-                cases.append(asked)
+                question = replace(first, id=f"{id_}/{ask}", request=request, expect=expect)
+                cases.append(question)
     for case in cases:
         _lint(case, file)
     if not cases:
@@ -266,8 +266,8 @@ def _question(
     refuse_unknown(keys, {"variants", *of_request, *of_answer}, file)
     left = dict(keys)
     limit = left.pop("variants", ())
-    asked = of_request & set(left)
-    request = build(CommitRequest, {key: left.pop(key) for key in asked}, file)
+    named = of_request & set(left)
+    request = build(CommitRequest, {key: left.pop(key) for key in named}, file)
     return limit, request, build(ExpectSpec, left, file)
 
 
@@ -341,9 +341,9 @@ def _window(
     begin = "0" if request.begin is None else instants[request.begin - 1]
     end = instants[-1 if request.end is None else request.end - 1]
     for step, found in zip(table.spec.steps, steps, strict=False):
-        asked = step.get("read", {}) if isinstance(step, Mapping) else {}
-        compares = asked.get("incremental-between-scan-mode") == "diff"
-        if asked.get("incremental-between") == f"{begin},{end}" and not compares:
+        read = step.get("read", {}) if isinstance(step, Mapping) else {}
+        compares = read.get("incremental-between-scan-mode") == "diff"
+        if read.get("incremental-between") == f"{begin},{end}" and not compares:
             return {**found, "rows": [[f"str:{kind}", *row] for kind, *row in found["rows"]]}
     return {}
 

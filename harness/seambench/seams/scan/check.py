@@ -56,7 +56,7 @@ def read_case(case: ScanCase, scanner: Scanner) -> None:
 def unpacked(case: ScanCase, scanner: Scanner | None = None) -> Iterator[ScanRequest]:
     """A case's table in a folder of its own for a while, edited; what comes out is the request.
 
-    A scanner that states `named-columns` is told all columns that must come. What a reader tells of
+    A scanner that states `named-columns` gets all columns that must come. What a reader tells of
     a table through Python's warnings is for its report to say.
     """
     with lent(case.table, case.edits, case.form) as table, warnings.catch_warnings():
@@ -69,17 +69,17 @@ def unpacked(case: ScanCase, scanner: Scanner | None = None) -> Iterator[ScanReq
 
 def request_of(case: ScanCase, table: Path) -> ScanRequest:
     """The request of a case over an unpacked table."""
-    asked = case.request
+    request = case.request
     return ScanRequest(
         table=str(table),
-        query=asked.query,
-        as_of=case.instant(asked.as_of),
-        begin=case.bound(asked.begin),
-        end=case.bound(asked.end),
-        columns=asked.columns,
-        where=asked.where,
-        strict=asked.strict,
-        row_kinds=asked.row_kinds,
+        query=request.query,
+        as_of=case.instant(request.as_of),
+        begin=case.bound(request.begin),
+        end=case.bound(request.end),
+        columns=request.columns,
+        where=request.where,
+        strict=request.strict,
+        row_kinds=request.row_kinds,
         threads=2,
     )
 
@@ -161,7 +161,7 @@ def queried(
         parts.append(f"SELECT {number}{listed} FROM scanned_{number}{condition}")  # noqa: S608
     # Found by their names in a frame: to register them takes a third of such a query.
     known |= {"engine": engine, "text": " UNION ALL ".join(parts)}
-    table: pa.Table = FunctionType(_asked.__code__, known)()
+    table: pa.Table = FunctionType(_result.__code__, known)()
     found: list[Rows] = [[] for _ in parts]
     # DuckDB gives another name to a column that is called as the number before it.
     shown = table.select(range(1, table.num_columns)).rename_columns(list(names))
@@ -171,7 +171,7 @@ def queried(
     return found
 
 
-def _asked() -> pa.Table:
+def _result() -> pa.Table:
     """The table of a query, where its text and what it names are the frame's globals."""
     return engine.sql(text).to_arrow_table()  # type: ignore[name-defined] # noqa: F821
 
@@ -252,18 +252,18 @@ def _check_way(case: ScanCase, scanner: Scanner, request: ScanRequest) -> None:
 def _check_filters(scan: Scan, rows: Rows, names: Sequence[str], *, relation: bool = False) -> None:
     """In DuckDB, each value of each column must select just its rows, NULL included."""
     whole = "the relation" if relation else "the dataset"
-    asked: list[tuple[str | None, Rows]] = [(None, rows)]
+    conditions: list[tuple[str | None, Rows]] = [(None, rows)]
     for at, name in enumerate(names):
-        asked.append((f'"{name}" IS NULL', [row for row in rows if row[at] is None]))
+        conditions.append((f'"{name}" IS NULL', [row for row in rows if row[at] is None]))
         kind = scan.schema.field(name).type
         if pa.types.is_string(kind) or pa.types.is_integer(kind):
             values = {row[at] for row in rows if row[at] is not None}
-            asked += [
+            conditions += [
                 (f'"{name}" = {literal(value)}', [row for row in rows if row[at] == value])
                 for value in sorted(values)[:2]
             ]
-    came = queried(scan, names, [where for where, _ in asked], relation=relation)
-    for (where, want), have in zip(asked, came, strict=True):
+    came = queried(scan, names, [where for where, _ in conditions], relation=relation)
+    for (where, want), have in zip(conditions, came, strict=True):
         same_rows(where or whole, want, have, names)
 
 

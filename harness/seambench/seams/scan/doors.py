@@ -10,7 +10,7 @@ A service gets the same object by POST (`seambench.seams.scan.service`), a Pytho
 members as arguments (`seambench.seams.scan.function`).
 
 A library fills `out`, or leaves it alone and writes a sentence into `error`. The stream is read by
-one thread at a time. What ends and numbers mean is told in `seambench.conformance.doors`.
+one thread at a time. What ends and numbers mean stands in `seambench.conformance.doors`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from seambase.errors import InputError, RefusedError
 from seambase.foreign_arrow import sound_batches
 from seambase.scan import ScanReport
 from seambench.conformance.doors.command import Command, Running
-from seambench.conformance.doors.facts import REQUEST_VERSION, Facts, Told
+from seambench.conformance.doors.facts import REQUEST_VERSION, Facts, WithFacts
 from seambench.conformance.doors.library import ArrowArrayStream, Library, trusted
 from seambench.contracts.outcomes import ProtocolError, TimedOutError
 from seambench.contracts.scan import Scan, ScanRequest
@@ -94,7 +94,7 @@ class Read(Protocol):
         ...
 
 
-class DoorScanner(Told, ABC):
+class DoorScanner(WithFacts, ABC):
     """A reader behind a door; `path` is what its reads are counted as."""
 
     path: str
@@ -243,7 +243,7 @@ class _LibraryRead:
 
 
 class DoorScan:
-    """One scan; the read that told the schema also gives the rows of the first stream."""
+    """One scan; the read that gave the schema also gives the rows of the first stream."""
 
     def __init__(self, scanner: DoorScanner, request: ScanRequest) -> None:
         self._scanner = scanner
@@ -303,7 +303,7 @@ def keep_scan(case: ScanCase, folder: Path) -> list[str]:
     case.table.unpack(table, case.edits)
     if case.form:
         case.table.format.form(case.form).change(table)
-    request.write_text(asked_scan(case, table) + "\n", encoding="utf-8")
+    request.write_text(line_of_case(case, table) + "\n", encoding="utf-8")
     looked_at = [f"seamkit inspect {table}"] if find_spec("seamkit") else []
     return [
         *looked_at,
@@ -311,6 +311,6 @@ def keep_scan(case: ScanCase, folder: Path) -> list[str]:
     ]
 
 
-def asked_scan(case: ScanCase, table: Path = Path("TABLE")) -> str:
+def line_of_case(case: ScanCase, table: Path = Path("TABLE")) -> str:
     """The request as the door for programs has it; a filter only whoever states `where` gets."""
     return scan_request(request_of(case, table), Facts("any reader", capabilities={"where": True}))

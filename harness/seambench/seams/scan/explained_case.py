@@ -93,9 +93,9 @@ def _edit(edit: Edit) -> Step:
 
 
 def _request(case: ScanCase) -> Iterator[tuple[str, str]]:
-    asked = case.request
+    request = case.request
     for field in fields(CommitRequest):
-        value = getattr(asked, field.name)
+        value = getattr(request, field.name)
         if field.name == "query" or value != field.default:
             is_step = field.name in ("as_of", "begin", "end")
             yield field.name, f"step {value}" if is_step else _text(value)

@@ -65,8 +65,8 @@ def check_form(case: ScanCase, scanner: Scanner, request: Mapping[str, Any]) -> 
     case = replace(case, form=request["form"], extra_needs=[*case.extra_needs, *needs])
     if missing := missing_capability(case, scanner.capabilities):
         raise NotOffered(f"no {missing}")
-    with unpacked(case, scanner) as asked:
-        types = [str(field.type) for field in scanner.open(replace(asked, where=None)).schema]
+    with unpacked(case, scanner) as whole:
+        types = [str(field.type) for field in scanner.open(replace(whole, where=None)).schema]
     if not case.form:
         _TYPES[scanner.name, case.id] = types
     elif (plain := _TYPES.get((scanner.name, case.id), types)) != types:
@@ -93,8 +93,8 @@ def vary_forms(run: PassRun) -> Iterator[Outcome]:
                     right[plain.id] = answer["outcome"] == "pass"
                     if not right[plain.id]:
                         reason = f"as it stands: {answer['outcome']}: {answer['reason']}"
-                        told = {**answer, "outcome": "not-offered", "reason": reason}
-                        yield run.outcome(name, plain, told)
+                        skipped = {**answer, "outcome": "not-offered", "reason": reason}
+                        yield run.outcome(name, plain, skipped)
                 if not right[plain.id]:
                     continue
                 answer = run.ask(name, "form", plain, {"form": case.form})

@@ -63,8 +63,8 @@ def hold_invariants(case: ScanCase, scanner: Scanner) -> str:
             _hold_projections(scanner, request, rows, names)
             if rows and scanner.capabilities.get("pushdown"):
                 _hold_conditions(scanner, request, case.id)
-    told = sorted("\t".join(canonical(value) for value in row) for row in rows)
-    return hashlib.sha256("\n".join(told).encode()).hexdigest()
+    lines = sorted("\t".join(canonical(value) for value in row) for row in rows)
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def _hold_projections(
@@ -96,10 +96,10 @@ def _hold_conditions(scanner: Scanner, request: ScanRequest, seed: str) -> None:
     scan = scanner.open(request)
     whole, names = scan.to_reader().read_all(), scan.schema.names
     relation = bool(scanner.capabilities.get("relation"))
-    asked = itertools.chain(
+    chosen = itertools.chain(
         conditions(whole, seed, _CONDITIONS), itertools.islice(extremes(whole), _MOST_EXTREMES)
     )
-    for condition in map(in_sql, asked):
+    for condition in map(in_sql, chosen):
         want = query_table(whole, condition)
         have = query_dataset(scan, names, condition, relation=relation)
         same_rows(f"where {condition}", want, have, names)
@@ -148,9 +148,9 @@ def check_ways(case: ScanCase, scanner: Scanner, request: Mapping[str, Any]) -> 
     if missing := missing_capability(case, scanner.capabilities):
         raise NotOffered(f"no {missing}")
     ways = pairwise() if case.rows_only else all_ways()
-    with unpacked(case, scanner) as asked:
+    with unpacked(case, scanner) as whole:
         chosen = [way for way in ways if way.outlet == request["outlet"]]
-        reasons = [hold_way(scanner, asked, way, case.id) for way in chosen]
+        reasons = [hold_way(scanner, whole, way, case.id) for way in chosen]
     closed = [reason for reason in reasons if reason]
     return {"closed": closed[0] if len(closed) == len(reasons) else ""}
 

@@ -57,9 +57,9 @@ class ServiceScanner(DoorScanner):
 
     def start(self, request: ScanRequest) -> Read:
         """Send the request."""
-        asked = scan_request(request, self.facts).encode()
+        body = scan_request(request, self.facts).encode()
         try:
-            answer = self._ask("POST", asked)
+            answer = self._ask("POST", body)
         except (OSError, http.client.HTTPException) as error:
             raise CrashError(f"{self.name}: no answer came: {error!r}") from error
         if answer.status == http.client.OK:

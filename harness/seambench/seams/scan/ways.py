@@ -61,12 +61,12 @@ class Way:
 
     def __str__(self) -> str:
         limit = "a little memory" if self.memory_limit_bytes else "any memory"
-        asked = ", filtered" if self.filtered else ""
-        return f"{self.outlet} ({self.batch_rows} rows, {self.threads} threads, {limit}{asked})"
+        filtered = ", filtered" if self.filtered else ""
+        return f"{self.outlet} ({self.batch_rows} rows, {self.threads} threads, {limit}{filtered})"
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Query:
     """What an outlet is to give: the scan, the rows of a plain read, columns and a condition."""
 
     scan: Scan
@@ -79,26 +79,26 @@ class _ClosedError(Exception):
     """Why a scan has no such outlet, or an outlet not these rows."""
 
 
-def _arrow_rows(asked: _Asked) -> pa.Table:
+def _arrow_rows(query: _Query) -> pa.Table:
     """What Arrow leaves of the rows."""
-    if asked.condition is None:
-        return asked.whole
+    if query.condition is None:
+        return query.whole
     try:
-        return asked.whole.filter(in_arrow(asked.condition, asked.whole.schema))
+        return query.whole.filter(in_arrow(query.condition, query.whole.schema))
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise _ClosedError(f"Arrow tests no such condition ({error})") from error
 
 
-def _compared(asked: _Asked, what: str, found: Iterable[pa.RecordBatch]) -> None:
-    want = rows_of(_arrow_rows(asked).to_batches(), asked.names)
-    same_rows(what, want, rows_of(found, asked.names), asked.names)
+def _compared(query: _Query, what: str, batches: Iterable[pa.RecordBatch]) -> None:
+    want = rows_of(_arrow_rows(query).to_batches(), query.names)
+    same_rows(what, want, rows_of(batches, query.names), query.names)
 
 
-def _own(method: str) -> Callable[[_Asked, str], None]:
+def _own(method: str) -> Callable[[_Query, str], None]:
     """An outlet without a condition: a method of the scan that gives a table."""
 
-    def compare(asked: _Asked, what: str) -> None:
-        _compared(replace(asked, condition=None), what, _method(asked.scan, method)().to_batches())
+    def compare(query: _Query, what: str) -> None:
+        _compared(replace(query, condition=None), what, _method(query.scan, method)().to_batches())
 
     return compare
 
@@ -110,73 +110,73 @@ def _method(scan: Scan, name: str) -> Any:
     return found
 
 
-def _stream(asked: _Asked, what: str) -> None:
-    if not hasattr(asked.scan, "__arrow_c_stream__"):
+def _stream(query: _Query, what: str) -> None:
+    if not hasattr(query.scan, "__arrow_c_stream__"):
         raise _ClosedError("the scan is no stream by itself")
-    found = list(pa.RecordBatchReader.from_stream(asked.scan))
-    _compared(replace(asked, condition=None), what, found)
+    found = list(pa.RecordBatchReader.from_stream(query.scan))
+    _compared(replace(query, condition=None), what, found)
 
 
-def _counted(asked: _Asked, what: str) -> None:
-    count = _method(asked.scan, "count_rows")()
-    if count != asked.whole.num_rows:
-        raise Mismatch(f"{what}: {counted(count, 'row')} counted, {asked.whole.num_rows} read")
+def _counted(query: _Query, what: str) -> None:
+    count = _method(query.scan, "count_rows")()
+    if count != query.whole.num_rows:
+        raise Mismatch(f"{what}: {counted(count, 'row')} counted, {query.whole.num_rows} read")
 
 
-def _limited(asked: _Asked, what: str) -> None:
+def _limited(query: _Query, what: str) -> None:
     """Some of the rows: as many as asked for, none twice."""
-    most = max(asked.whole.num_rows - 1, 0)
-    some = _method(asked.scan, "head")(most)
-    found = Counter(map(repr, rows_of(some.to_batches(), asked.names)))
-    if found - Counter(map(repr, rows_of(asked.whole.to_batches(), asked.names))):
+    most = max(query.whole.num_rows - 1, 0)
+    some = _method(query.scan, "head")(most)
+    found = Counter(map(repr, rows_of(some.to_batches(), query.names)))
+    if found - Counter(map(repr, rows_of(query.whole.to_batches(), query.names))):
         raise Mismatch(f"{what}: a row that the full read has not, or not as often")
     if some.num_rows != most:
         raise Mismatch(f"{what}: {some.num_rows} of {most} rows")
 
 
-def _limited_dataset(asked: _Asked, what: str) -> None:
+def _limited_dataset(query: _Query, what: str) -> None:
     """As many rows as there are, and a condition over them."""
-    limited = _method(asked.scan, "limit")(asked.whole.num_rows)
-    _arrow_dataset(replace(asked, scan=limited), what)
+    limited = _method(query.scan, "limit")(query.whole.num_rows)
+    _arrow_dataset(replace(query, scan=limited), what)
 
 
-def _parts(asked: _Asked, what: str) -> None:
-    if not isinstance(asked.scan, Parted):
+def _parts(query: _Query, what: str) -> None:
+    if not isinstance(query.scan, Parted):
         raise _ClosedError("the scan has no parts")
-    own = None if asked.condition is None else in_arrow(asked.condition, asked.whole.schema)
-    _arrow_rows(asked)
-    pieces = [asked.scan.part(n, asked.names, own) for n in range(asked.scan.n_parts)]
-    _compared(asked, what, [batch for piece in pieces for batch in piece.to_reader()])
+    own = None if query.condition is None else in_arrow(query.condition, query.whole.schema)
+    _arrow_rows(query)
+    pieces = [query.scan.part(n, query.names, own) for n in range(query.scan.n_parts)]
+    _compared(query, what, [batch for piece in pieces for batch in piece.to_reader()])
 
 
-def _plans(asked: _Asked, what: str) -> None:
-    if not isinstance(asked.scan, Written):
+def _plans(query: _Query, what: str) -> None:
+    if not isinstance(query.scan, Written):
         raise _ClosedError("the scan has no plans as data")
     try:
-        texts, read = asked.scan.plans([[n] for n in range(asked.scan.n_parts)])
+        texts, read = query.scan.plans([[n] for n in range(query.scan.n_parts)])
     except RefusedError as error:
         raise _ClosedError(str(error)) from error
     found = [batch for text in texts for batch in read(text).to_reader()]
-    _compared(replace(asked, condition=None), what, found)
+    _compared(replace(query, condition=None), what, found)
 
 
-def _arrow_dataset(asked: _Asked, what: str) -> None:
-    own = None if asked.condition is None else in_arrow(asked.condition, asked.whole.schema)
-    _arrow_rows(asked)
-    found = asked.scan.dataset().to_batches(columns=list(asked.names), filter=own)
-    _compared(asked, what, found)
+def _arrow_dataset(query: _Query, what: str) -> None:
+    own = None if query.condition is None else in_arrow(query.condition, query.whole.schema)
+    _arrow_rows(query)
+    found = query.scan.dataset().to_batches(columns=list(query.names), filter=own)
+    _compared(query, what, found)
 
 
-def _in_duckdb(*, relation: bool) -> Callable[[_Asked, str], None]:
-    def compare(asked: _Asked, what: str) -> None:
-        if relation and not isinstance(asked.scan, Related):
+def _in_duckdb(*, relation: bool) -> Callable[[_Query, str], None]:
+    def compare(query: _Query, what: str) -> None:
+        if relation and not isinstance(query.scan, Related):
             raise _ClosedError("the scan has no relation")
-        if not asked.names:
+        if not query.names:
             raise _ClosedError("a relation of DuckDB has a column")
-        text = None if asked.condition is None else in_sql(asked.condition)
-        want = query_table(asked.whole, text or "true", asked.names)
-        have = query_dataset(asked.scan, asked.names, text, relation=relation)
-        same_rows(what, want, have, asked.names)
+        text = None if query.condition is None else in_sql(query.condition)
+        want = query_table(query.whole, text or "true", query.names)
+        have = query_dataset(query.scan, query.names, text, relation=relation)
+        same_rows(what, want, have, query.names)
 
     return compare
 
@@ -185,12 +185,12 @@ def _sorted(frame: pl.DataFrame) -> list[str]:
     return sorted(map(repr, frame.rows()))
 
 
-def _numbered(asked: _Asked, what: str) -> None:
+def _numbered(query: _Query, what: str) -> None:
     """Numbers of rows alone, for which Polars asks a scan for no column."""
-    if not asked.names:
+    if not query.names:
         raise _ClosedError("a lazy frame of Polars has a column")
     try:
-        frame = _method(asked.scan, "lazy")()
+        frame = _method(query.scan, "lazy")()
     except UnavailableError as error:
         raise _ClosedError(str(error)) from error
     import polars as pl
@@ -198,34 +198,34 @@ def _numbered(asked: _Asked, what: str) -> None:
 
     if not pl.select(pl.repeat(0, 1)).drop(cs.all()).height:
         raise _ClosedError("this Polars has no rows without columns")
-    name = "#".join(["", *asked.names])  # none of them is as long
+    name = "#".join(["", *query.names])  # none of them is as long
     found = frame.with_row_index(name).select(name).collect().height
-    if found != asked.whole.num_rows:
-        raise Mismatch(f"{what}: {counted(found, 'row')} numbered, {asked.whole.num_rows} read")
+    if found != query.whole.num_rows:
+        raise Mismatch(f"{what}: {counted(found, 'row')} numbered, {query.whole.num_rows} read")
 
 
-def _in_polars(*, lazy: bool) -> Callable[[_Asked, str], None]:
+def _in_polars(*, lazy: bool) -> Callable[[_Query, str], None]:
     """Compared as Polars' own values: it has no maps, and other bounds of times."""
 
-    def compare(asked: _Asked, what: str) -> None:
+    def compare(query: _Query, what: str) -> None:
         try:
             with needs("polars", "rows in Polars"):
                 import polars as pl
                 import polars.selectors as cs
         except UnavailableError as error:
             raise _ClosedError(str(error)) from error
-        if not asked.names:
+        if not query.names:
             raise _ClosedError("a lazy frame of Polars has a column")
-        own = None if asked.condition is None else in_polars(asked.condition)
-        shown = cs.by_name(*asked.names)  # a name alone may be a pattern of many
+        own = None if query.condition is None else in_polars(query.condition)
+        shown = cs.by_name(*query.names)  # a name alone may be a pattern of many
         try:
-            whole = pl.from_arrow(asked.whole)
+            whole = pl.from_arrow(query.whole)
             assert isinstance(whole, pl.DataFrame)
             want = whole if own is None else whole.filter(own).select(shown)
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
             raise _ClosedError(f"Polars takes no such rows, or tests none ({error})") from error
         frame = (
-            _method(asked.scan, "lazy")() if lazy else pl.scan_pyarrow_dataset(asked.scan.dataset())
+            _method(query.scan, "lazy")() if lazy else pl.scan_pyarrow_dataset(query.scan.dataset())
         )
         try:
             have = (frame if own is None else frame.filter(own).select(shown)).collect()
@@ -237,7 +237,7 @@ def _in_polars(*, lazy: bool) -> Callable[[_Asked, str], None]:
             return
         if not lazy and own is not None:
             # To Arrow a null is none of some values, to Polars that is null: not(a in (1, 2)).
-            arrows = pl.scan_pyarrow_dataset(pads.dataset(asked.whole))
+            arrows = pl.scan_pyarrow_dataset(pads.dataset(query.whole))
             other = arrows.filter(own).select(shown).collect()
             if _sorted(other) == _sorted(have):
                 raise _ClosedError(f"Polars has other rows of Arrow's own datasets, too: {own}")
@@ -246,9 +246,9 @@ def _in_polars(*, lazy: bool) -> Callable[[_Asked, str], None]:
     return compare
 
 
-OUTLETS: Mapping[str, Callable[[_Asked, str], None]] = {
-    "to_reader": lambda asked, what: _compared(
-        replace(asked, condition=None), what, list(asked.scan.to_reader())
+OUTLETS: Mapping[str, Callable[[_Query, str], None]] = {
+    "to_reader": lambda query, what: _compared(
+        replace(query, condition=None), what, list(query.scan.to_reader())
     ),
     "to_table": _own("to_table"),
     "stream": _stream,
@@ -316,7 +316,7 @@ def hold_way(scanner: Scanner, request: ScanRequest, way: Way, seed: str) -> str
     """
     whole = scanner.open(request).to_reader().read_all()
     rows = way.batch_rows
-    asked = replace(
+    varied = replace(
         request,
         # Single rows of very many say no more than those of thousands, and take minutes.
         batch_rows=None if rows is None else max(rows, whole.num_rows // _MOST_BATCHES),
@@ -332,9 +332,9 @@ def hold_way(scanner: Scanner, request: ScanRequest, way: Way, seed: str) -> str
         tested = [*some, *few] or tested
     why = None
     for condition, shown in tested:
-        scan = scanner.open(asked)
+        scan = scanner.open(varied)
         try:
-            OUTLETS[way.outlet](_Asked(scan, whole, shown, condition), str(way))
+            OUTLETS[way.outlet](_Query(scan, whole, shown, condition), str(way))
         except _ClosedError as closed:
             why = str(closed)
     return why

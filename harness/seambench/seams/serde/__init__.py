@@ -80,7 +80,7 @@ class _SerdeSeam(Seam):
     check = late("seambench.seams.serde.check:check_serde")
     attempt = late("seambench.seams.serde.check:attempt_serde")
     keep = late("seambench.seams.serde.doors:keep_serde")
-    asked = late("seambench.seams.serde.doors:asked_serde")
+    asked = late("seambench.seams.serde.doors:line_of_case")
 
     def explain(self, case: SerdeCase) -> Explanation:
         from seambench.conformance.definitions import explain_file

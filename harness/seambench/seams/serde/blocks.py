@@ -2,7 +2,7 @@
 
 Dictionaries become Arrow dictionaries, a run becomes a run-end encoded array of one run (sliced to
 nothing for a run of no rows), flags without nulls a validity buffer without zeros, bytes of null
-strings stay in the data buffer. So a writer that is told to preserve encodings has all it needs to
+strings stay in the data buffer. So a writer that is set to preserve encodings has all it needs to
 write the same page again, hash tables and source ids aside.
 """
 

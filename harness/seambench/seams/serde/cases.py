@@ -8,7 +8,7 @@ A case file `cases/serde/presto/negative-long-decimal.toml` states one rule:
     requirement = "bit 127 of a long decimal is its sign, the others its magnitude"
     source = "Presto 0.296, UnscaledDecimal128Arithmetic"
     witness = "engine"                 # or "specification", where no engine's bytes are at hand
-    operations = ["decode", "encode"]  # decode alone unless told
+    operations = ["decode", "encode"]  # decode alone by default
     format = "presto"
     columns = [["d", "decimal(38,0)"]] # name, type; a third member false for "never null"
 
@@ -40,7 +40,7 @@ the columns and their values stand side by side so often.
     set = "unsaferow"                  # folder below golden/
     format = "compactrow"
     without = ["interval"]             # types that the format does not have
-    only = ["*timestamp*"]             # names of files; all unless told
+    only = ["*timestamp*"]             # names of files; all by default
     operations = ["decode", "encode"]
 
 Bytes as case files state them: hex with remarks, payloads of pages, changes to golden ones.
@@ -63,9 +63,9 @@ from seambase.types import SerdeType, parse_schema
 from seambase.wording import counted
 from seambench.contracts.data_files import (
     CaseFile,
-    asked_for,
     case_files,
     load_toml,
+    may_begin,
     read_case_file,
 )
 from seambench.contracts.seam import Case
@@ -111,7 +111,7 @@ def hex_bytes(text: str) -> bytes:
 
 
 def framed_page(page: PageSpec) -> bytes:
-    """A page with its header, which is then bent as told."""
+    """A page with its header, which is then bent as the case says."""
     whole = frame(page.rows, hex_bytes(page.payload) * page.repeat, page.codec, page.checksum)
     for name, (at, width) in _HEADER.items():
         if name in page.header:
@@ -296,7 +296,7 @@ def _of_folder(folder: Path, root: Path, begins: Sequence[str]) -> Iterator[Serd
     """Every golden file of a folder with everything that is asked of it."""
     name = f"serde/{folder.resolve().name}"
     for file in sorted(folder.glob("*.json")):
-        if not asked_for(f"{name}/{file.stem}", begins):
+        if not may_begin(f"{name}/{file.stem}", begins):
             continue
         data = file.with_suffix(".bin")
         large = data.exists() and data.stat().st_size > SMALL_BYTES
@@ -311,7 +311,7 @@ def _of_file(name: str, file: Path, root: Path, begins: Sequence[str]) -> list[S
         vectors = [
             (f"{name}/{golden.stem}", golden)
             for golden in sorted((root / "golden" / rule.set).glob("*.json"))
-            if asked_for(f"{name}/{golden.stem}", begins)
+            if may_begin(f"{name}/{golden.stem}", begins)
             and any(fnmatch(golden.stem, pattern) for pattern in rule.only)
             and not _mentions(golden, rule.without)
         ]

@@ -263,19 +263,19 @@ def _cuts(lengths: Sequence[int], most_rows: int, most_bytes: int) -> Iterator[i
         yield rows
 
 
-def _require_calls(vector: Vector, lengths: Sequence[int], most: int, found: Operated) -> None:
+def _require_calls(vector: Vector, lengths: Sequence[int], most: int, operated: Operated) -> None:
     """Each batch that went in is cut for itself."""
     sizes: list[int] = []
     begin = 0
     for _, count in _pieces(vector):
         sizes += _cuts(lengths[begin : begin + count], _UNBOUNDED, most)
         begin += count
-    _require_sizes("calls", sizes, [len(call) for call in found.calls])
+    _require_sizes("calls", sizes, [len(call) for call in operated.calls])
 
 
-def _require_sizes(what: str, wanted: Sequence[int], found: Sequence[int]) -> None:
-    if list(wanted) != list(found):
-        raise Mismatch(f"{what} of {list(wanted)} rows expected, {list(found)} came")
+def _require_sizes(what: str, wanted: Sequence[int], given: Sequence[int]) -> None:
+    if list(wanted) != list(given):
+        raise Mismatch(f"{what} of {list(wanted)} rows expected, {list(given)} came")
 
 
 def _require_values(vector: Vector, batches: Sequence[pa.RecordBatch]) -> None:

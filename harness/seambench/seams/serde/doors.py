@@ -13,7 +13,7 @@ A library has two functions:
     void seambench_free(unsigned char *bytes);
 
 `seambench_serialize` releases the stream it is given; the bytes it hands out go back through
-`seambench_free`. What ends and numbers mean is told in `seambench.conformance.doors`.
+`seambench_free`. What ends and numbers mean stands in `seambench.conformance.doors`.
 """
 
 from __future__ import annotations
@@ -193,12 +193,12 @@ def keep_serde(case: SerdeCase, folder: Path) -> list[str]:
         raise UsageError(f"{case.id}: no bytes are known that could be kept")
     folder.mkdir(parents=True)
     (folder / "input").write_bytes(content)
-    (folder / "request.json").write_text(asked_serde(case) + "\n", encoding="utf-8")
+    (folder / "request.json").write_text(line_of_case(case) + "\n", encoding="utf-8")
     files = f"{folder / 'request.json'} {folder / 'input'}"
     return [f"cat {files} | ./serde > output    # as the door for programs asks"]
 
 
-def asked_serde(case: SerdeCase) -> str:
+def line_of_case(case: SerdeCase) -> str:
     """The request as the door for programs has it."""
     request = case.vector().request
     if case.operation == "stream":

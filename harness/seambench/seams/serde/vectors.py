@@ -99,8 +99,8 @@ def _bytes_of(content: Mapping[str, Any], file: Path) -> bytes:
         data = other.read_bytes()
     except OSError as error:
         raise InputError(f"{other}: not readable ({error})") from error
-    told = content.get("sha256")
-    if told is not None and hashlib.sha256(data).hexdigest() != told:
+    digest = content.get("sha256")
+    if digest is not None and hashlib.sha256(data).hexdigest() != digest:
         raise InputError(f"{other}: its digest is not the one that {file.name} tells")
     return data
 
@@ -124,7 +124,7 @@ def _golden_pages(content: Mapping[str, Any], file: Path) -> Vector:
     types = parse_schema(request)
     timestamps = str(options.get("timestamps", "millis"))
     batches = []
-    told = all("layout" in page for page in content["pages"])
+    has_layouts = all("layout" in page for page in content["pages"])
     for page in content["pages"]:
         pairs = zip(page["values"], types, strict=True)
         columns = [[from_golden(v, type_, timestamps) for v in values] for values, type_ in pairs]
@@ -135,7 +135,7 @@ def _golden_pages(content: Mapping[str, Any], file: Path) -> Vector:
         batches,
         _bytes_of(content, file),
         traits=frozenset(content.get("traits", ())),
-        layouts=[page["layout"] for page in content["pages"]] if told else (),
+        layouts=[page["layout"] for page in content["pages"]] if has_layouts else (),
     )
 
 

@@ -37,7 +37,7 @@ class _WriterSeam(Seam):
     requests = _REQUESTS
     passes = _PASSES
     check = late("seambench.seams.table_writer.check:check_writer")
-    asked = late("seambench.seams.table_writer.doors:asked_lines")
+    asked = late("seambench.seams.table_writer.doors:lines_of_case")
     pairs_by = "readers"
     beside = late("seambench.seams.table_writer.several:Beside")
 

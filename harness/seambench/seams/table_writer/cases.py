@@ -41,7 +41,7 @@ from typing import Any
 
 from seambase.errors import UsageError
 from seambench.conformance.plain import typed
-from seambench.contracts.data_files import CaseFile, asked_for, build, case_files, read_case_file
+from seambench.contracts.data_files import CaseFile, build, case_files, may_begin, read_case_file
 from seambench.contracts.seam import Case
 from seambench.contracts.table_writer import Do
 from seambench.seams.table_writer.random_scripts import RandomFile, drawn_steps
@@ -128,8 +128,8 @@ class WriterCase(Case):
         script = self.script
         all_ = ["create", *(one.do for step in script.steps for one in step.all)]
         steps = dict.fromkeys([*all_, *(["open"] if self.apart else [])])
-        asked = [word for word in ("keys", "partitions") if getattr(script, word)]
-        return [f"formats.{self.format}", *(f"steps.{do}" for do in steps), *asked, *script.needs]
+        words = [word for word in ("keys", "partitions") if getattr(script, word)]
+        return [f"formats.{self.format}", *(f"steps.{do}" for do in steps), *words, *script.needs]
 
 
 @cache
@@ -164,7 +164,7 @@ def _cases(root: Path, begins: Sequence[str]) -> Iterator[WriterCase]:
         seam, _, name = id_.partition("/")
         for format_ in script.formats:
             case = f"{seam}/{format_}/{name}"
-            if not asked_for(case, begins):
+            if not may_begin(case, begins):
                 continue
             said = script.level, script.requirement, format_, file
             if script.random is None:

@@ -99,13 +99,13 @@ def carried_out(
                     _check_state(step, states, f"after step {number} ({words}) was refused")
                 raise NotOffered(f"step {number} ({words}): {refusal}") from refusal
             states.models = states_after(model, steps, done)
-            yield f"after step {number} ({words}{_told(declared, done)})", step, states
+            yield f"after step {number} ({words}{_known_of(declared, done)})", step, states
     finally:
         if finish is not None:
             finish()
 
 
-def _told(declared: StepFile, done: Sequence[bool | None]) -> str:
+def _known_of(declared: StepFile, done: Sequence[bool | None]) -> str:
     """What is known of steps that were not simply done."""
     known = {True: "done", False: "refused", None: "killed"}
     if not declared.killed and not declared.beside:

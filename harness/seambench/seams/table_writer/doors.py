@@ -108,7 +108,7 @@ def in_a_process(writer: TableWriter) -> CommandWriter:
     return again
 
 
-def asked_lines(case: WriterCase) -> str:
+def lines_of_case(case: WriterCase) -> str:
     """What a program is asked in a case, a line a step."""
     return "\n".join(_line(step, "rows.arrow") for step, _ in steps_of(case, Path("table")))
 

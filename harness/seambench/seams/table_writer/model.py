@@ -128,10 +128,10 @@ def meets(row: Mapping[str, Any], where: Sequence[Test]) -> bool:
     return all(_meets(row[column], how, value) for column, how, value in where)
 
 
-def _meets(found: Any, how: str, value: Any) -> bool:
+def _meets(stored: Any, how: str, value: Any) -> bool:
     if how == "null":
-        return found is None
-    return found is not None and bool(_COMPARED[how](found, value))
+        return stored is None
+    return stored is not None and bool(_COMPARED[how](stored, value))
 
 
 def steps_of(case: WriterCase, table: Path) -> Iterator[tuple[WriterStep, Model]]:

@@ -79,29 +79,29 @@ def _readers() -> dict[str, Scanner]:
     return dict(sorted(whole.items(), key=lambda item: (item[1].kind == "peer", item[0])))
 
 
-def _known(found: Outcome, writer: TableWriter, reader: Scanner, ours: str) -> Outcome:
+def _known(outcome: Outcome, writer: TableWriter, reader: Scanner, ours: str) -> Outcome:
     """A pair's outcome, in the light of what one of its sides is known to do in the case.
 
     Where the readers of this house are given the same wrong rows, `ours`, it is the writer.
     """
-    if found.outcome == "pass":  # an entry of a reader is for tables of whoever errs
-        return found
-    if not ours or found.digest != ours:
-        return replace(_judged(found, reader), implementation=found.implementation)
+    if outcome.outcome == "pass":  # an entry of a reader is for tables of whoever errs
+        return outcome
+    if not ours or outcome.digest != ours:
+        return replace(_judged(outcome, reader), implementation=outcome.implementation)
     file: Path | None = getattr(writer, "xfails", None)
     # Its digest is that of the first step that shows it, not of the last.
-    entry = load_xfails(file).entry_of(_by(found, writer)) if file else None
-    return replace(found, outcome="xfail", known=entry.reason, came="fail") if entry else found
+    entry = load_xfails(file).entry_of(_by(outcome, writer)) if file else None
+    return replace(outcome, outcome="xfail", known=entry.reason, came="fail") if entry else outcome
 
 
-def _judged(found: Outcome, side: TableWriter | Scanner) -> Outcome:
+def _judged(outcome: Outcome, side: TableWriter | Scanner) -> Outcome:
     """An outcome in the light of what one side is known to do."""
     file: Path | None = getattr(side, "xfails", None)
-    return load_xfails(file).judge(_by(found, side)) if file else found
+    return load_xfails(file).judge(_by(outcome, side)) if file else outcome
 
 
-def _by(found: Outcome, side: TableWriter | Scanner) -> Outcome:
-    return replace(found, implementation=side.name, version=side.version)
+def _by(outcome: Outcome, side: TableWriter | Scanner) -> Outcome:
+    return replace(outcome, implementation=side.name, version=side.version)
 
 
 def write_request(

@@ -98,19 +98,19 @@ class _Drawing:
                 return {"do": do}
         return None
 
-    def trouble(self, asked: RandomFile) -> dict[str, Any]:
+    def trouble(self, drawn: RandomFile) -> dict[str, Any]:
         """What may come upon a step."""
-        chance = self.dice.random() if asked.killed or asked.beside else 1.0
-        if chance < asked.killed:
+        chance = self.dice.random() if drawn.killed or drawn.beside else 1.0
+        if chance < drawn.killed:
             return {"killed": True}
-        if chance < asked.killed + asked.beside:
-            beside = self.draw(self.dice.choice(list(asked.steps)))
+        if chance < drawn.killed + drawn.beside:
+            beside = self.draw(self.dice.choice(list(drawn.steps)))
             return {"beside": beside, "late": self.dice.random() < 1 / 2}
         return {}
 
 
 def drawn_steps(
-    asked: RandomFile,
+    drawn: RandomFile,
     columns: Mapping[str, str],
     keys: Sequence[str],
     partitions: Sequence[str],
@@ -120,8 +120,8 @@ def drawn_steps(
     fixed = frozenset((*keys, *partitions, next(iter(columns))))
     drawing = _Drawing(random.Random(number), dict(columns), keys, fixed)
     first: Do = "upsert" if keys else "append"
-    while len(drawing.steps) < asked.length:
-        do = first if not drawing.steps else drawing.dice.choice(list(asked.steps))
+    while len(drawing.steps) < drawn.length:
+        do = first if not drawing.steps else drawing.dice.choice(list(drawn.steps))
         if step := drawing.draw(do):
-            drawing.steps.append({**step, **(drawing.trouble(asked) if drawing.steps else {})})
+            drawing.steps.append({**step, **(drawing.trouble(drawn) if drawing.steps else {})})
     return drawing.steps

@@ -66,14 +66,14 @@ class Several:
             Mismatch: what was done before is refused, or the table cannot be taken up.
         """
         self._refusals.clear()
-        asked = list(zip(self._writers, steps, strict=False))
+        tasks = list(zip(self._writers, steps, strict=False))
         if declared.killed:
-            done = [self._killed(*asked[0])]
+            done = [self._killed(*tasks[0])]
         elif declared.late:
-            done = [self._done(*one) for one in asked]
+            done = [self._done(*one) for one in tasks]
         else:
-            with ThreadPoolExecutor(len(asked)) as pool:
-                done = list(pool.map(lambda one: self._done(*one), asked))
+            with ThreadPoolExecutor(len(tasks)) as pool:
+                done = list(pool.map(lambda one: self._done(*one), tasks))
         refused = all(one is False for one in done)
         for writer in () if refused and steps[0].do == "create" else self._writers:
             if self._anew:  # what a step takes in a new process, each takes in one

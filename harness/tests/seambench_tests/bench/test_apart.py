@@ -101,7 +101,7 @@ def test_the_work_of_others_is_seen() -> None:
     try:
         watch = Watch(wait_seconds=3.0, on_wait=waits.append)
         time.sleep(0.3)
-        told = watch.told()
+        told = watch.busy()
     finally:
         os.kill(pid, 9)
     assert not told.is_quiet
@@ -117,7 +117,7 @@ def test_own_work_is_no_work_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(psutil, "cpu_count", lambda: 4)
     readings = iter([(0, 0, 0, 0), (10, 5, 1, 5), (0, 0, 0, 0), (10, 7, 0, 5)])
     monkeypatch.setattr(quiet, "_now", lambda: next(readings))
-    told = Watch().told()
+    told = Watch().busy()
     assert (told.before, told.stolen_before) == (0.0, 2.5)
     assert (told.during, told.stolen) == (5.0, 0.0)
 

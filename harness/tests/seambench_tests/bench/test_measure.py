@@ -125,7 +125,7 @@ def test_disturbed_rounds_are_done_again(
         assert [sample.wall for sample in result.hot] == kept
         assert len(result.places) == 3
     assert runs == dict.fromkeys("ab", len(seen) + 1)
-    assert watch.told().again == again
+    assert watch.busy().again == again
 
 
 def test_memory_is_watched_in_a_run_of_its_own() -> None:
@@ -163,7 +163,7 @@ def test_a_wrong_answer_leaves_no_time(wrong_at: int) -> None:
         {"bad": Competitor(answers(*given), check), "good": Competitor(lambda: RIGHT, check)}, 3
     )
     assert (results["bad"].cold, results["bad"].hot) == ([], [])
-    assert f"{OTHER} found" in str(getattr(results["bad"].found, "wrong", None))
+    assert f"{OTHER} found" in str(getattr(results["bad"].finding, "wrong", None))
     assert len(results["good"].hot) == 3
 
 

@@ -11,7 +11,7 @@ from seambench.bench.unfinished import Unfinished
 from seambench.cli.app import app
 from seambench.cli.exchange import who_wins
 from seambench.cli.stages import quick
-from seambench.cli.stages.closing import Found, show_closing
+from seambench.cli.stages.closing import ReaderResult, show_closing
 from seambench.records.files import load_record, record_paths, validate_tree
 from seambench_tests.samples.report_records import exchange_record, write_record
 
@@ -173,8 +173,8 @@ def test_what_a_reader_does_not_offer_is_no_answer(
 ) -> None:
     """Answers that were not asked for stand beside those that were right, not among them."""
     monkeypatch.setenv("COLUMNS", "200")
-    some = Found({"pass": 4}, 0, [], {"pass": 3, "not-offered": 2})
-    wrong = Found({"pass": 4}, 0, [], {"pass": 3, "fail": 1})
+    some = ReaderResult({"pass": 4}, 0, [], {"pass": 3, "not-offered": 2})
+    wrong = ReaderResult({"pass": 4}, 0, [], {"pass": 3, "fail": 1})
     show_closing({"some": some, "wrong": wrong}, tmp_path)
     lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines() if line}
     assert lines["some"].endswith("3 of 3 right, 2 not offered")

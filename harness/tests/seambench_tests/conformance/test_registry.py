@@ -159,11 +159,11 @@ def test_what_a_seam_names_takes_what_it_is_given(seam: str) -> None:
     for name, named in vars(type(found)).items():
         if isinstance(named, Late):
             given = list(inspect.signature(getattr(Seam, name)).parameters)[1:]
-            inspect.signature(named.found).bind(*given)
+            inspect.signature(named.imported).bind(*given)
     for called, given in ((found.requests, ["case", "it", "more"]), (found.passes, ["run"])):
         for named in called.values():
-            inspect.signature(named.found if isinstance(named, Late) else named).bind(*given)
+            inspect.signature(named.imported if isinstance(named, Late) else named).bind(*given)
     for door in found.doors.values():
         named, *given = (door.func, *door.args) if isinstance(door, partial) else (door,)
         assert isinstance(named, Late)
-        inspect.signature(named.found).bind(*given, "what follows the colon")
+        inspect.signature(named.imported).bind(*given, "what follows the colon")

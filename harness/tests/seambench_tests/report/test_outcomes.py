@@ -157,7 +157,7 @@ def test_a_version_that_was_asked_for_is_one_of_the_same_implementation(tmp_path
         write_record(tmp_path, record | {"timings": [], "conformance": [conformance("pass")]})
     first, second = columns(tmp_path)
     assert [one.key for one in (first, second)] == ["peer@0.4.0", "peer@0.5.0"]
-    assert [one.asked for one in (first, second)] == ["peer@0.4.0", "peer"]
+    assert [one.named_as for one in (first, second)] == ["peer@0.4.0", "peer"]
 
 
 def test_versions_are_ordered_as_numbers() -> None:

@@ -35,7 +35,7 @@ def test_known_defects_are_counted_and_not_their_cases() -> None:
     one = _column("lake", "peer", wrong=["delta/a:blanks", "delta/b:blanks", "delta/c"])
     found = _start(one)
     (row,) = found.right.peers
-    (asked,) = row.asked
+    (asked,) = row.by_format
     assert asked is not None
     assert (asked.shares[0].ways, asked.shares[0].count) == (2, 3)
     assert asked.shares[0].said == "3 wrong without a word in 2 ways"
@@ -45,7 +45,7 @@ def test_known_defects_are_counted_and_not_their_cases() -> None:
 def test_a_bar_is_as_long_as_the_share_of_all_cases() -> None:
     """Who states one case of four has a quarter of a bar, right as it may be."""
     found = _start(_column("small", "peer", right=["delta/a"], off=["delta/b", "delta/c"]))
-    (asked,) = found.right.peers[0].asked
+    (asked,) = found.right.peers[0].by_format
     assert asked is not None
     assert (asked.reach, asked.said) == (25.0, "1 of 1 right; the format has 4 cases")
 

@@ -37,11 +37,11 @@ class ArrowGoFiles(FileWriter):
 
     def write(self, rows: pa.Table, file: Path, given: Mapping[str, Any]) -> None:
         """See `FileWriter`."""
-        told = [str(given.get(word, "")).lower() for word in self.keywords.values()]
+        options = [str(given.get(word, "")).lower() for word in self.keywords.values()]
         with tempfile.NamedTemporaryFile(suffix=".arrow") as source:
             with pa.ipc.new_file(source.name, rows.schema) as sink:
                 sink.write_table(rows)
-            command = [str(_program()), source.name, str(file), *told]
+            command = [str(_program()), source.name, str(file), *options]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             raise RefusedError(done.stderr.strip() or f"it ended with {done.returncode}")

@@ -54,7 +54,7 @@ class SparkOperators:
     def serialize(self, request: SerdeRequest, batches: Sequence[pa.RecordBatch]) -> bytes:
         """Rows of all batches, one after the other."""
         framing, plans = framing_of(request, self.name), self.plans(request)
-        with self._told(plans, RefusedError, "does not take these columns"):
+        with self._own_errors(plans, RefusedError, "does not take these columns"):
             rows = [row for call in plans.calls(batches) for row in call]
         if framing == "packed":
             return b"".join(rows)
@@ -66,7 +66,7 @@ class SparkOperators:
         """One batch of all rows."""
         framing, plans = framing_of(request, self.name), self.plans(request)
         content = bytes(data)
-        with self._told(plans, InputError, "cannot read the rows"):
+        with self._own_errors(plans, InputError, "cannot read the rows"):
             if framing == "packed":
                 rows = plans.packed(content, *spans_of(request, len(content)))
             else:
@@ -83,7 +83,7 @@ class SparkOperators:
         """See `seambench.contracts.serde.Serde`."""
         framing_of(request, self.name, _MEANT)
         plans, before = self.plans(request), self._held()
-        with self._told(plans, RefusedError, "does not take these columns"):
+        with self._own_errors(plans, RefusedError, "does not take these columns"):
             calls = plans.calls(batches)
             rows = [row for call in calls for row in call]
             lengths = np.array([len(row) for row in rows], np.int64)
@@ -99,13 +99,13 @@ class SparkOperators:
         return plans.to_batches(rows)
 
     @contextmanager
-    def _told(self, plans: Plans, kind: type[SeambenchError], what: str) -> Iterator[None]:
+    def _own_errors(self, plans: Plans, kind: type[SeambenchError], what: str) -> Iterator[None]:
         """Errors of Java as ours."""
         try:
             yield
         except plans.java.jpype.JException as error:
-            told = own_error(error)
-            raise told or kind(f"{self.name} {what}: {java_failure(error)}") from error
+            ours = own_error(error)
+            raise ours or kind(f"{self.name} {what}: {java_failure(error)}") from error
 
     def _held(self) -> int:
         """What is not given back."""

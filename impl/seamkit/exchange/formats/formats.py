@@ -117,9 +117,9 @@ def _arrow_batch(schema: pa.Schema, options: dict[str, Any], _: TrackedAllocator
         except BREAKS as error:
             raise InputError(f"a chunk is no Arrow record batch of {schema}: {error}") from error
 
-    def check_types(found: pa.Schema) -> None:
-        if not found.equals(schema) and found.types != schema.types:
-            raise InputError(f"a chunk of {found.types}, not of {schema.types}")
+    def check_types(given: pa.Schema) -> None:
+        if not given.equals(schema) and given.types != schema.types:
+            raise InputError(f"a chunk of {given.types}, not of {schema.types}")
 
     def encode(batch: pa.RecordBatch) -> Any:
         check_types(batch.schema)

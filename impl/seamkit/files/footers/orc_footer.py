@@ -270,15 +270,15 @@ def _message(kind: pa.DataType) -> int | None:
     return _TEXTS if tests.is_string(kind) else None
 
 
-def _value(found: int | memoryview | None, kind: pa.DataType, where: str) -> pa.Scalar | None:
-    if found is None:
+def _value(stored: int | memoryview | None, kind: pa.DataType, where: str) -> pa.Scalar | None:
+    if stored is None:
         return None
     try:
-        if isinstance(found, int):
-            value = found >> 1 ^ -(found & 1)
+        if isinstance(stored, int):
+            value = stored >> 1 ^ -(stored & 1)
             wide = pa.int32() if pa.types.is_date32(kind) else pa.int64()
             return pa.scalar(value, wide).cast(kind)
-        text = bytes(found).decode()
+        text = bytes(stored).decode()
         return pa.scalar(Decimal(text) if pa.types.is_decimal128(kind) else text, kind)
     except (ValueError, OverflowError, InvalidOperation, pa.ArrowException) as error:
         raise InputError(f"{where}: its statistics are not readable ({error})") from error

@@ -209,15 +209,15 @@ def _in_fields(
                 yield (found.name, *path)
 
 
-def _paths(own: VariantField, found: Place, kind: pa.DataType, where: str) -> Iterator[Path]:
+def _paths(own: VariantField, place: Place, kind: pa.DataType, where: str) -> Iterator[Path]:
     """The same in one field, behind its own path."""
     if own.is_variant:
         if _inner(kind).keys() >= {METADATA, TYPED}:
             yield ()
     elif pa.types.is_struct(kind):
-        yield from _in_fields(own.children, found, kind, where)
+        yield from _in_fields(own.children, place, kind, where)
     else:
-        parts = zip(own.children, found.children, _inner(kind).values(), strict=False)
+        parts = zip(own.children, place.children, _inner(kind).values(), strict=False)
         for step, (child, below, inner) in enumerate(parts):
             for path in _paths(child, below, inner, where):
                 yield (step, *path)

@@ -59,11 +59,11 @@ class EngineSchema:
         self._kept: list[Any] = []  # what the slots point at
         self.slots = self._c_slots(found)
 
-    def _c_slots(self, found: Sequence[_Slot]) -> Any:
+    def _c_slots(self, planned: Sequence[_Slot]) -> Any:
         """An array of `struct seam_engine_slot`, which lives as long as this object."""
-        slots = ffi.new("struct seam_engine_slot[]", max(len(found), 1))
+        slots = ffi.new("struct seam_engine_slot[]", max(len(planned), 1))
         self._kept.append(slots)
-        for slot, source in zip(slots, found, strict=False):
+        for slot, source in zip(slots, planned, strict=False):
             column = source.column
             slot.kind, slot.precision, slot.scale = column.kind, column.precision, column.scale
             slot.nullable = source.carried.nullable

@@ -135,27 +135,27 @@ def _parts(name: str, type_: SerdeType) -> list[tuple[str, SerdeType, bool]]:
     return [(f"{name}.{field}", child, True) for field, child in pairs]
 
 
-def _same(found: pa.DataType, wanted: pa.DataType) -> bool:
+def _same(given: pa.DataType, wanted: pa.DataType) -> bool:
     """Whether a type is the one wanted, encodings and widths of offsets aside."""
-    if pa.types.is_dictionary(found) or pa.types.is_run_end_encoded(found):
-        return _same(found.value_type, wanted)
+    if pa.types.is_dictionary(given) or pa.types.is_run_end_encoded(given):
+        return _same(given.value_type, wanted)
     if pa.types.is_list(wanted):
-        large = pa.types.is_large_list(found)
-        return (large or pa.types.is_list(found)) and _same(found.value_type, wanted.value_type)
+        large = pa.types.is_large_list(given)
+        return (large or pa.types.is_list(given)) and _same(given.value_type, wanted.value_type)
     if pa.types.is_map(wanted):
         return (
-            pa.types.is_map(found)
-            and _same(found.key_type, wanted.key_type)
-            and _same(found.item_type, wanted.item_type)
+            pa.types.is_map(given)
+            and _same(given.key_type, wanted.key_type)
+            and _same(given.item_type, wanted.item_type)
         )
     if pa.types.is_struct(wanted):
         return (
-            pa.types.is_struct(found)
-            and [f.name for f in found] == [f.name for f in wanted]
-            and all(_same(a.type, b.type) for a, b in zip(found, wanted, strict=True))
+            pa.types.is_struct(given)
+            and [f.name for f in given] == [f.name for f in wanted]
+            and all(_same(a.type, b.type) for a, b in zip(given, wanted, strict=True))
         )
     if pa.types.is_string(wanted):
-        return bool(pa.types.is_string(found) or pa.types.is_large_string(found))
+        return bool(pa.types.is_string(given) or pa.types.is_large_string(given))
     if pa.types.is_binary(wanted):
-        return bool(pa.types.is_binary(found) or pa.types.is_large_binary(found))
-    return bool(found == wanted)
+        return bool(pa.types.is_binary(given) or pa.types.is_large_binary(given))
+    return bool(given == wanted)

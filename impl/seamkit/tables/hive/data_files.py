@@ -112,10 +112,10 @@ def open_column_file(storage: Storage, path: str, description: Description) -> F
         pairs = zip(description.columns, by_name, strict=False)
         by_name = [replace(place, keys=(name,)) for name, place in pairs]
     finder = Finder(None, Place("", (), by_name), reader.name)
-    return FoundReader(reader, partial(_found, finder, description.columns, holds_days))
+    return FoundReader(reader, partial(_find_column, finder, description.columns, holds_days))
 
 
-def _found(
+def _find_column(
     finder: Finder, columns: Mapping[str, HiveType], holds_days: bool, wanted: pa.Field
 ) -> Source:
     """Where a column comes from; texts of a length are as the table has them, not the file.

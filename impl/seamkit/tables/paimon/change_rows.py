@@ -42,10 +42,10 @@ def retracts_of(opened: Callable[[], FileReader]) -> Positions:
 def with_kinds(opened: Callable[[], FileReader]) -> FileReader:
     """A file that has the kinds of its rows in words, too."""
     reader = opened()
-    return FoundReader(reader, partial(_found, reader.name))
+    return FoundReader(reader, partial(_find_column, reader.name))
 
 
-def _found(where: str, wanted: pa.Field) -> Source:
+def _find_column(where: str, wanted: pa.Field) -> Source:
     if wanted.name != ROW_KIND:
         return Source(wanted, wanted, wanted.type)
     return Source(wanted, SYSTEM.field(KIND), pa.int8(), partial(_words, where), has_ranges=False)

@@ -38,8 +38,8 @@ _PAGES = "pages"
 _GRPC_OPTIONS = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
 
 
-def _say(**told: Any) -> None:
-    print(json.dumps(told), flush=True)  # noqa: T201 - how it talks to the other process
+def _say(**said: Any) -> None:
+    print(json.dumps(said), flush=True)  # noqa: T201 - how it talks to the other process
 
 
 class _Kept:

@@ -57,8 +57,8 @@ class Receiving:
         line = self._process.stdout.readline()
         if not line:
             raise SeambenchError(f"the receiving process of {self.way} died")
-        told: dict[str, Any] = json.loads(line)
-        return told
+        said: dict[str, Any] = json.loads(line)
+        return said
 
     def say(self, line: str) -> None:
         """Tell it something."""

@@ -55,10 +55,10 @@ def resuming(transport: str, seconds: float, passes: int) -> Competitor:
         found = _stopped(transport, seconds, load)
         return found, Sample(found.resumed_seconds, found.resumed_cpu_seconds)
 
-    def judge(found: Stopped) -> Arrived:
-        if found.error is not None:
-            raise SeambenchError(found.error)
-        arrived = Moved(unit="rows", sent=load.rows, arrived=found.rows)
+    def judge(stopped: Stopped) -> Arrived:
+        if stopped.error is not None:
+            raise SeambenchError(stopped.error)
+        arrived = Moved(unit="rows", sent=load.rows, arrived=stopped.rows)
         return Arrived(arrived, load.rows, load.bytes)
 
     return Competitor(lambda: None, judge, clock)

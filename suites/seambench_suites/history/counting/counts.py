@@ -32,7 +32,7 @@ _SECONDS = 7200
 def instructions(names: Sequence[str]) -> Mapping[str, int | str]:
     """Count in one run the instructions of each kernel named in `counted`.
 
-    Why there is no number is told: what this commit lacks, or the error that the kernel ended with.
+    In place of a number may stand why there is none: what this commit lacks, or the kernel's error.
     """
     valgrind, compiler = _tools()
     with tempfile.TemporaryDirectory(prefix="seambench-counts-") as made:

@@ -36,7 +36,7 @@ def _shuffle(folder: Path, wire: Wire, transports: list[str], count: int = 2) ->
         cluster.prepare("shuffle", folder)
         for transport in transports:
             way = Way(transport, "presto", 512, address=hosts.address)
-            assert oracle.judge(cluster.run(way).told).wrong is None
+            assert oracle.judge(cluster.run(way).outcomes).wrong is None
         return hosts.lost
 
 

@@ -44,7 +44,7 @@ def judge(folder: Path) -> Judged:
 
     def run(plan: str, cluster: Cluster, way: Way) -> str | None:
         cluster.prepare(plan, folder)
-        return Oracle(PLANS[plan], folder).judge(cluster.run(way).told).wrong
+        return Oracle(PLANS[plan], folder).judge(cluster.run(way).outcomes).wrong
 
     return run
 
@@ -122,7 +122,7 @@ def test_batches_stay_in_a_process_and_bytes_leave_it(
     way = Way("sockets", "arrow-batch", chunk_rows=512, near=2, drivers=drivers)
     two_of_two.prepare(plan, folder)
     ran = two_of_two.run(way)
-    assert Oracle(PLANS[plan], folder).judge(ran.told).wrong is None
+    assert Oracle(PLANS[plan], folder).judge(ran.outcomes).wrong is None
     assert ran.passed_bytes > 0
     assert two_of_two.run(replace(way, near=0)).passed_bytes == 0
 

@@ -32,7 +32,7 @@ def check(rows: list[int], most: int = 4) -> bool:
 def test_every_mistake_is_one_change_of_a_function() -> None:
     """Checks go, comparisons turn, numbers move by one; types, defaults and texts stay."""
     found = mistakes(_TEXT)
-    assert [one.told.removeprefix("check: ") for one in found] == [
+    assert [one.title.removeprefix("check: ") for one in found] == [
         "len(rows) > LIMIT -> (len(rows) >= LIMIT)",
         "len(rows) > LIMIT and not rows[0] -> (len(rows) > LIMIT or not rows[0])",
         "len(rows) > LIMIT and not rows[0] -> False",
@@ -50,7 +50,7 @@ def test_every_mistake_is_one_change_of_a_function() -> None:
     for one in found:
         made = one.made_in(_TEXT)
         assert made != _TEXT
-        compile(made, one.told, "exec")
+        compile(made, one.title, "exec")
 
 
 def test_lines_behind_a_mistake_stay_at_their_places() -> None:
@@ -63,7 +63,7 @@ def test_lines_behind_a_mistake_stay_at_their_places() -> None:
     assert {(one.line, one.statement) for one in found} == {(2, 2), (4, 2), (6, 6), (9, 9)}
     for one in found:
         made = one.made_in(text)
-        compile(made, one.told, "exec")
+        compile(made, one.title, "exec")
         assert made.count("\n") == text.count("\n")
 
 
@@ -145,7 +145,7 @@ def test_a_mistake_is_made_in_its_function_and_in_no_other(
     file.write_text(lines)
     monkeypatch.syspath_prepend(tmp_path)
     made = importlib.import_module("closed_over")
-    [one] = [one for one in mistakes(lines) if one.told.endswith(text)]
+    [one] = [one for one in mistakes(lines) if one.title.endswith(text)]
     put(changed(file, one.made_in(lines)))
     fails, inner, told = _MADE[text]
     with pytest.raises(fails) if fails else contextlib.nullcontext():

@@ -192,8 +192,8 @@ def _rows(
         live = yield from _left(table, path, vector, rows)
     if not isinstance(stats, Mapping) or live is None:
         return
-    if (told := stats.get("numRecords", rows.num_rows)) != rows.num_rows:
-        says = f"numRecords is {told}, the file has {rows.num_rows} rows"
+    if (stated := stats.get("numRecords", rows.num_rows)) != rows.num_rows:
+        says = f"numRecords is {stated}, the file has {rows.num_rows} rows"
         yield "stats.num-records", path, says
     exact = not vector and stats.get("tightBounds", True)
     for leaf in leaves(live):
@@ -258,7 +258,7 @@ def _comparable(bound: Any, kind: pa.DataType, *, is_low: bool) -> Any:
         return int(bound)
     if pa.types.is_floating(kind):
         number = float(bound)
-        # Float columns are told by digits of 32 bits.
+        # Float columns have digits of 32 bits.
         number = float(np.float32(number)) if pa.types.is_float32(kind) else number
         return None if math.isnan(number) else number
     if pa.types.is_decimal(kind):

@@ -57,11 +57,11 @@ Key = tuple[str, str]
 
 def key_of(action: Action) -> Key:
     """By what a file is added and removed."""
-    told = action.get("deletionVector")
-    vector = "{storageType}{pathOrInlineDv}@{offset}" if told else ""
+    stored = action.get("deletionVector")
+    vector = "{storageType}{pathOrInlineDv}@{offset}" if stored else ""
     named = ("storageType", "pathOrInlineDv", "offset")
     return str(action.get("path")), vector.format(
-        **{name: (told or {}).get(name) for name in named}
+        **{name: (stored or {}).get(name) for name in named}
     )
 
 
@@ -93,8 +93,8 @@ class State:
     @property
     def configuration(self) -> Mapping[str, str]:
         """Properties of the table."""
-        told = (self.metadata or {}).get("configuration") or {}
-        return {name: str(value) for name, value in told.items()}
+        own = (self.metadata or {}).get("configuration") or {}
+        return {name: str(value) for name, value in own.items()}
 
     def has(self, name: str) -> bool:
         """Whether a property of the table is set to true."""
@@ -116,7 +116,7 @@ class Log:
                 self._checkpoints.setdefault(int(m["version"]), []).append((m, file))
         self.has_second_kind = any(m["uuid"] for m, _ in known)
         self._read_checkpoints: dict[int, list[Action]] = {}
-        self._found: list[Finding] = []
+        self._findings: list[Finding] = []
         #: The in-commit timestamp of the version before, while the table has them.
         self._time: int | None = None
 
@@ -139,13 +139,13 @@ class Log:
             self._commit(version)
             state.version = version
             self._compare()
-            yield from self._told()
+            yield from self._drained()
         self._last_checkpoint(newest)
-        yield from self._told()
+        yield from self._drained()
 
-    def _told(self) -> Iterator[Finding]:
-        while self._found:
-            yield self._found.pop(0)
+    def _drained(self) -> Iterator[Finding]:
+        while self._findings:
+            yield self._findings.pop(0)
 
     def _begin(self, newest: int) -> int:
         """The version to begin at: 0 where all commits are there, else the oldest checkpoint."""
@@ -155,7 +155,7 @@ class Log:
         return max(self._checkpoints, default=0)
 
     def _fault(self, rule: str, file: str, says: str) -> None:
-        self._found.append((rule, f"_delta_log/{file}".rstrip("/"), says))
+        self._findings.append((rule, f"_delta_log/{file}".rstrip("/"), says))
 
     def _commit(self, version: int) -> None:
         file, state = self._commits[version], self.state

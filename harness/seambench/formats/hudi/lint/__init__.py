@@ -20,7 +20,7 @@ from seambench.formats.hudi.lint.instants import LAYOUT_2, Instants, instants_of
 from seambench.formats.hudi.lint.logs import log_findings
 from seambench.formats.hudi.lint.metadata_table import metadata_findings
 from seambench.formats.hudi.lint.rules import RULES
-from seambench.formats.hudi.timelines import Timeline, open_timeline, properties, told_by
+from seambench.formats.hudi.timelines import Timeline, body_of, open_timeline, properties
 from seambench.formats.lint import DAMAGE, Finding, UnreadError, Wrong, guarded, reason, size_of
 
 _REQUIRED = ("hoodie.table.name", "hoodie.table.type", "hoodie.table.version")
@@ -47,13 +47,13 @@ class _Table:
     """A table's folder, properties and timeline."""
 
     path: Path
-    told: Mapping[str, str]
+    conf: Mapping[str, str]
     timeline: Timeline
     removed: set[str] = field(default_factory=set)
 
     @cached_property
     def version(self) -> int:
-        return int(self.told["hoodie.table.version"])
+        return int(self.conf["hoodie.table.version"])
 
     @cached_property
     def instants(self) -> Instants:
@@ -87,7 +87,7 @@ def lint(table: Path) -> Iterator[Fault]:
         return
     yield from RULES.faults(partial(_commit_findings, found), "commit.form", at)
     yield from _file_faults(found)
-    metadata = partial(metadata_findings, table, found.told, found.instants)
+    metadata = partial(metadata_findings, table, found.conf, found.instants)
     yield from RULES.faults(metadata, "metadata.unreadable", ".hoodie/metadata")
 
 
@@ -95,22 +95,22 @@ def _property_findings(table: Path, place: str) -> Iterator[Finding]:
     if not (table / place).is_file():
         yield "properties.missing", place, "there is no such file"
         return
-    told = properties(table)
-    for name in (one for one in _REQUIRED if not told.get(one)):
+    conf = properties(table)
+    for name in (one for one in _REQUIRED if not conf.get(one)):
         yield "properties.required", f"{place} {name}", "it is not set"
-    version, layout = (told.get(f"hoodie.{n}.version", "1") for n in ("table", "timeline.layout"))
+    version, layout = (conf.get(f"hoodie.{n}.version", "1") for n in ("table", "timeline.layout"))
     right = "2" if version in _VERSIONS[LAYOUT_2:] else "1"
-    kind = told.get("hoodie.table.type", _TYPES[0])
+    kind = conf.get("hoodie.table.type", _TYPES[0])
     for rule, name, ok, must in (
         ("version", "hoodie.table.version", version in _VERSIONS, "0 to 9"),
         ("type", "hoodie.table.type", kind in _TYPES, " or ".join(_TYPES)),
         ("layout", "hoodie.timeline.layout.version", layout == right, f"that of version {version}"),
     ):
         if not ok:
-            says = f"it is {told.get(name)!r}, and must be {must}"
+            says = f"it is {conf.get(name)!r}, and must be {must}"
             yield f"properties.{rule}", f"{place} {name}", says
-    named = f"{told.get('hoodie.database.name', '')}.{told.get('hoodie.table.name', '')}"
-    summed = told.get("hoodie.table.checksum", "")
+    named = f"{conf.get('hoodie.database.name', '')}.{conf.get('hoodie.table.name', '')}"
+    summed = conf.get("hoodie.table.checksum", "")
     if summed and summed != str(zlib.crc32(named.encode())):
         says = f"it is {summed}, that of {named!r} is {zlib.crc32(named.encode())}"
         yield "properties.checksum", f"{place} hoodie.table.checksum", says
@@ -157,12 +157,12 @@ def _instant_faults(version: int, match: re.Match[str]) -> Iterator[Wrong]:
         yield "completion", says
 
 
-def _state_faults(found: Mapping[str, str]) -> Iterator[Wrong]:
+def _state_faults(actions: Mapping[str, str]) -> Iterator[Wrong]:
     """States of one instant: requested, inflight, completed, in this order, of one action."""
     order = ("requested", "inflight", "completed")
-    if "requested" not in found and not set(found.values()) <= {"savepoint", *_TAKES_AWAY}:
-        yield "requested", f"the instant is {', '.join(found)}, and was never requested"
-    names = {_COMPLETES.get(found[state], found[state]) for state in order if state in found}
+    if "requested" not in actions and not set(actions.values()) <= {"savepoint", *_TAKES_AWAY}:
+        yield "requested", f"the instant is {', '.join(actions)}, and was never requested"
+    names = {_COMPLETES.get(actions[state], actions[state]) for state in order if state in actions}
     if len(names) > 1:
         yield "states", f"its states are of several actions: {', '.join(sorted(names))}"
 
@@ -176,7 +176,7 @@ def _commit_findings(table: _Table) -> Iterator[Finding]:
         if not done or action not in (*_WRITES, *_TAKES_AWAY) or not file.stat().st_size:
             continue
         try:
-            bodies.append((table.place(file), instant, action, told_by(file.read_bytes())))
+            bodies.append((table.place(file), instant, action, body_of(file.read_bytes())))
         except DAMAGE as why:
             yield "commit.unreadable", table.place(file), f"it cannot be read: {reason(why)}"
     for *_, action, body in bodies:
@@ -190,20 +190,20 @@ def _commit_findings(table: _Table) -> Iterator[Finding]:
 
 def _write_findings(table: _Table, place: str, instant: str, body: Row) -> Iterator[Finding]:
     for partition, stats in (body.get("partitionToWriteStats") or {}).items():
-        for told in stats:
-            if path := told.get("path"):
-                for rule, says in _stat_faults(table, instant, partition, told):
+        for stat in stats:
+            if path := stat.get("path"):
+                for rule, says in _stat_faults(table, instant, partition, stat):
                     yield f"commit.{rule}", f"{place} {path}", says
 
 
-def _stat_faults(table: _Table, instant: str, partition: str, told: Row) -> Iterator[Wrong]:
+def _stat_faults(table: _Table, instant: str, partition: str, stat: Row) -> Iterator[Wrong]:
     """The statistics of one file that a commit wrote."""
-    file, folder = table.path / told["path"], told["path"].rpartition("/")[0]
+    file, folder = table.path / stat["path"], stat["path"].rpartition("/")[0]
     base, log = _BASE.fullmatch(file.name), _LOG.fullmatch(file.name)
-    match, said = base or log, told.get("partitionPath", partition)
+    match, said = base or log, stat.get("partitionPath", partition)
     for rule, ok, says in (
         ("path", match is not None, "the file's name is neither that of a base file nor of a log"),
-        ("file-id", match is None or told["fileId"] == match[1], f"fileId is {told['fileId']}"),
+        ("file-id", match is None or stat["fileId"] == match[1], f"fileId is {stat['fileId']}"),
         (
             "partition",
             partition == said == folder,
@@ -218,20 +218,20 @@ def _stat_faults(table: _Table, instant: str, partition: str, told: Row) -> Iter
             says = "there is no such file, and no clean, rollback or restore says that it went"
             yield "missing", says
         return
-    size = told.get("fileSizeInBytes")
+    size = stat.get("fileSizeInBytes")
     if size is not None and (size > real if log and table.version < LAYOUT_2 else size != real):
         yield "file-size", f"fileSizeInBytes is {size}, the file has {real}"
     if base and (rows := row_count(file)) is not None:
-        yield from _write_faults(told, rows)
+        yield from _write_faults(stat, rows)
 
 
-def _write_faults(told: Row, rows: int) -> Iterator[Wrong]:
+def _write_faults(stat: Row, rows: int) -> Iterator[Wrong]:
     """Rows that a commit counted; those that could not be written are among them."""
-    errors = told.get("totalWriteErrors") or 0
+    errors = stat.get("totalWriteErrors") or 0
     if errors:
         yield "write-errors", f"{errors} rows could not be written, and the commit went through"
-    if rows + errors != told.get("numWrites", rows + errors):
-        says = f"numWrites is {told['numWrites']} with {errors} errors, the file has {rows} rows"
+    if rows + errors != stat.get("numWrites", rows + errors):
+        says = f"numWrites is {stat['numWrites']} with {errors} errors, the file has {rows} rows"
         yield "writes", says
 
 
@@ -264,8 +264,8 @@ def _one_faults(table: _Table, file: Path, match: re.Match[str]) -> Iterator[Fau
     """What is wrong with a base file or a log in itself."""
     place, instants = table.place(file), table.instants
     if match.re is _BASE:
-        yield from base_faults(table.path, file, table.told, instants)
-    elif table.told["hoodie.table.type"] == _TYPES[0] and not match[5]:
+        yield from base_faults(table.path, file, table.conf, instants)
+    elif table.conf["hoodie.table.type"] == _TYPES[0] and not match[5]:
         says = "a table that is copied on write has no logs but those of changes"
         yield RULES.fault(("file.log", place, says))
     else:
@@ -296,11 +296,11 @@ def _mark_findings(table: _Table, folder: Path) -> Iterator[Finding]:
         yield "partition.mark", table.place(folder), says
     for mark in (one for one in marks if one.name == ".hoodie_partition_metadata"):
         lines = mark.read_text(encoding="utf-8").splitlines()
-        told = dict(line.split("=", 1) for line in lines if "=" in line)
+        pairs = dict(line.split("=", 1) for line in lines if "=" in line)
         for name, ok, must in (
-            ("partitionDepth", told.get("partitionDepth") == str(depth), str(depth)),
-            ("commitTime", bool(told.get("commitTime")), "an instant"),
+            ("partitionDepth", pairs.get("partitionDepth") == str(depth), str(depth)),
+            ("commitTime", bool(pairs.get("commitTime")), "an instant"),
         ):
             if not ok:
-                says = f"{name} is {told.get(name)!r}, and must be {must}"
+                says = f"{name} is {pairs.get(name)!r}, and must be {must}"
                 yield "partition.mark", table.place(mark), says

@@ -43,7 +43,7 @@ def row_count(file: Path) -> int | None:
 
 
 def base_faults(
-    table: Path, file: Path, told: Mapping[str, str], instants: Instants
+    table: Path, file: Path, conf: Mapping[str, str], instants: Instants
 ) -> Iterator[Fault]:
     """What is wrong with a base file of a completed instant."""
     place, rows = file.relative_to(table).as_posix(), None
@@ -56,7 +56,7 @@ def base_faults(
         says = f"its rows were not looked at: nothing here reads files of {file.suffix}"
         yield RULES.fault(("base.unread", place, says))
         return
-    found = partial(_findings, file, rows, footer, told, instants, place)
+    found = partial(_findings, file, rows, footer, conf, instants, place)
     yield from RULES.faults(found, "base.unreadable", place)
 
 
@@ -64,7 +64,7 @@ def _findings(
     file: Path,
     rows: pa.Table | None,
     footer: Mapping[bytes, bytes],
-    told: Mapping[str, str],
+    conf: Mapping[str, str],
     instants: Instants,
     place: str,
 ) -> Iterator[Finding]:
@@ -73,7 +73,7 @@ def _findings(
         return
     rows = orc.read_table(file) if rows is None else rows
     folder = place.rpartition("/")[0]
-    wrong = [*_row_faults(rows, file.name, folder, told, instants)]
+    wrong = [*_row_faults(rows, file.name, folder, conf, instants)]
     if _KEY in rows.column_names:
         wrong += _footer_faults(footer, [one for one in rows[_KEY].to_pylist() if one is not None])
     for rule, field, says in wrong:
@@ -81,10 +81,10 @@ def _findings(
 
 
 def _row_faults(
-    rows: pa.Table, name: str, folder: str, told: Mapping[str, str], instants: Instants
+    rows: pa.Table, name: str, folder: str, conf: Mapping[str, str], instants: Instants
 ) -> Wrong:
     """Rule, source, column and sentence of what is wrong with the rows."""
-    own = told.get("hoodie.populate.meta.fields", "true") == "true"
+    own = conf.get("hoodie.populate.meta.fields", "true") == "true"
     names = (_TIME, _KEY, _PARTITION, _FILE)
     missing = [one for one in names if one not in rows.column_names]
     if missing and own:
@@ -106,13 +106,13 @@ def _row_faults(
     doubled = [one["values"].as_py() for one in counted if one["counts"].as_py() > 1]
     if doubled:
         yield "keys-doubled", _KEY, f"{len(doubled)} keys are there twice, as {doubled[0]!r}"
-    yield from _key_faults(rows, told)
-    yield from _partition_faults(rows, folder, told)
+    yield from _key_faults(rows, conf)
+    yield from _partition_faults(rows, folder, conf)
 
 
-def _key_faults(rows: pa.Table, told: Mapping[str, str]) -> Wrong:
+def _key_faults(rows: pa.Table, conf: Mapping[str, str]) -> Wrong:
     """Record keys against the fields that they are made of, by the plain key generators."""
-    names = [one for one in told.get("hoodie.table.recordkey.fields", "").split(",") if one]
+    names = [one for one in conf.get("hoodie.table.recordkey.fields", "").split(",") if one]
     if not names or not _are_plain(rows, names):
         return
     columns = [rows[one].to_pylist() for one in names]
@@ -126,23 +126,23 @@ def _key_faults(rows: pa.Table, told: Mapping[str, str]) -> Wrong:
             return
 
 
-def _partition_faults(rows: pa.Table, folder: str, told: Mapping[str, str]) -> Wrong:
+def _partition_faults(rows: pa.Table, folder: str, conf: Mapping[str, str]) -> Wrong:
     """Values of partition columns against the folder, where the folder spells them plainly."""
-    fields = [one for one in told.get("hoodie.table.partition.fields", "").split(",") if one]
+    fields = [one for one in conf.get("hoodie.table.partition.fields", "").split(",") if one]
     kind = (
-        f"{told.get('hoodie.table.keygenerator.type')}{told.get('hoodie.table.keygenerator.class')}"
+        f"{conf.get('hoodie.table.keygenerator.type')}{conf.get('hoodie.table.keygenerator.class')}"
     )
     names = [one.partition(":")[0] for one in fields]
     parts = folder.split("/")
     special = re.search("TIMESTAMP|CUSTOM", kind.upper()) or any(":" in one for one in fields)
     # What a file has of columns that are dropped counts for nothing: the folder has the values.
-    special = special or told.get("hoodie.datasource.write.drop.partition.columns") == "true"
+    special = special or conf.get("hoodie.datasource.write.drop.partition.columns") == "true"
     if special or len(parts) != len(names) or not names or not _are_plain(rows, names):
         return
     for name, part in zip(names, parts, strict=True):
-        hive = told.get("hoodie.datasource.write.hive_style_partitioning") == "true"
+        hive = conf.get("hoodie.datasource.write.hive_style_partitioning") == "true"
         text = part.removeprefix(f"{name}=") if hive else part
-        if told.get("hoodie.datasource.write.partitionpath.urlencode") == "true":
+        if conf.get("hoodie.datasource.write.partitionpath.urlencode") == "true":
             text = unquote(text)
         for value in pc.unique(rows[name]).to_pylist():
             default = ("default", "__HIVE_DEFAULT_PARTITION__")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from typing import Any
 
-from seambench.formats.hudi.timelines import Timeline, told_by
+from seambench.formats.hudi.timelines import Timeline, body_of
 
 #: The first table version whose timeline has layout 2.
 LAYOUT_2 = 8
@@ -57,7 +57,7 @@ def instants_of(timeline: Timeline) -> Instants:
         text
         for file, _, _, action, done in states
         if done and action in ("rollback", "restore") and file.stat().st_size
-        for text in texts_of(told_by(file.read_bytes()))
+        for text in texts_of(body_of(file.read_bytes()))
         if text.isdigit()
     }
     clusterings = {one for _, one, _, action, _ in states if action in _CLUSTERINGS}

@@ -83,7 +83,7 @@ def _block_faults(block: Block, named: str, instants: Instants) -> Iterator[Wron
     if INSTANT not in header:
         yield "instant", "the header has no instant"
         return
-    instant = block.told(INSTANT)
+    instant = block.text(INSTANT)
     if named and instant != named and not instants.may_name(named, instant):
         yield "instant", f"the block is of {instant}, the file's name says {named}"
     elif not instants.knows(instant) and block.kind != _COMMAND:
@@ -100,7 +100,7 @@ def _record_faults(block: Block, folder: str) -> Iterator[Wrong]:
     if block.kind == PARQUET and block.content and ends != {b"PAR1"}:
         yield "content", "the content is no Parquet file"
     if block.kind == DELETES and len(block.content) != 8 + _length(block.content):
-        yield "content", "the deletes have another length than is told"
+        yield "content", "the deletes have another length than is stated"
     if block.kind != AVRO or SCHEMA not in dict(block.header):
         return
     try:

@@ -32,13 +32,13 @@ Wrong = Iterator[tuple[str, str, str]]
 
 
 def metadata_findings(
-    table: Path, told: Mapping[str, str], instants: Instants
+    table: Path, conf: Mapping[str, str], instants: Instants
 ) -> Iterator[Finding]:
     """What is wrong with the list of files and the bounds of columns, where readers use them."""
     folder = table / ".hoodie" / "metadata"
-    there = _there(table, instants, int(told["hoodie.table.version"]) >= LAYOUT_2)
+    there = _there(table, instants, int(conf["hoodie.table.version"]) >= LAYOUT_2)
     for kind, faults in (("files", _files_faults), ("column_stats", _column_faults)):
-        if kind not in told.get("hoodie.table.metadata.partitions", "").split(","):
+        if kind not in conf.get("hoodie.table.metadata.partitions", "").split(","):
             continue
         place = f".hoodie/metadata/{kind}"
         if not (folder / kind).is_dir():
@@ -77,8 +77,8 @@ def _column_faults(table: Path, there: There, records: Sequence[Record]) -> Wron
     folders = {name: partition for partition, names in there.items() for name in names}
     newest: dict[str, dict[str, Any]] = defaultdict(dict)
     for _, record in records:
-        if told := record.get("ColumnStatsMetadata"):
-            newest[told["fileName"]][told["columnName"]] = told
+        if stats := record.get("ColumnStatsMetadata"):
+            newest[stats["fileName"]][stats["columnName"]] = stats
     for name in (one for one in newest if one in folders and one.endswith(".parquet")):
         with pq.ParquetFile(table / folders[name] / name) as opened:
             names = {*opened.schema_arrow.names} & {*newest[name]}
@@ -87,14 +87,14 @@ def _column_faults(table: Path, there: There, records: Sequence[Record]) -> Wron
             yield from _bounds_faults(f"{name} {column}", newest[name][column], rows[column])
 
 
-def _bounds_faults(at: str, told: Mapping[str, Any], values: pa.ChunkedArray) -> Wrong:
+def _bounds_faults(at: str, stats: Mapping[str, Any], values: pa.ChunkedArray) -> Wrong:
     """Bounds and counts of one column of one file."""
     for field, real in (("nullCount", values.null_count), ("valueCount", len(values))):
-        if told[field] != real:
-            yield "column-counts", at, f"{field} is {told[field]}, and must be {real}"
+        if stats[field] != real:
+            yield "column-counts", at, f"{field} is {stats[field]}, and must be {real}"
     ends = pc.min_max(values).as_py() if _is_plain(values.type) else {"min": None, "max": None}
     for end, real in ends.items():
-        said: Any = (told[f"{end}Value"] or {}).get("value")
+        said: Any = (stats[f"{end}Value"] or {}).get("value")
         outside = None not in (said, real) and (said > real if end == "min" else said < real)
         if outside:
             yield "column-bounds", at, f"{end}Value is {said!r}, and {real!r} is there"
@@ -105,17 +105,17 @@ def _is_plain(type_: pa.DataType) -> bool:
     return any(is_(type_) for is_ in tests)
 
 
-def _list_faults(folder: Path, found: Mapping[str, int], files: Mapping[str, Any]) -> Wrong:
+def _list_faults(folder: Path, sizes: Mapping[str, int], files: Mapping[str, Any]) -> Wrong:
     """Rule, file and sentence of what the list has of one partition."""
     live = {name: one["size"] for name, one in files.items() if not one["isDeleted"]}
-    for name in sorted(set(found) - set(live)):
+    for name in sorted(set(sizes) - set(live)):
         yield "lost-files", name, "the list has no such file: readers lose its rows"
-    for name in sorted(set(live) - set(found)):
+    for name in sorted(set(live) - set(sizes)):
         if not (folder / name).is_file():
             yield "gone-files", name, "the list has it, and it is not there"
-    for name in sorted(set(live) & set(found)):
-        if live[name] != found[name]:
-            yield "file-size", name, f"its size is told to be {live[name]}, and is {found[name]}"
+    for name in sorted(set(live) & set(sizes)):
+        if live[name] != sizes[name]:
+            yield "file-size", name, f"its size is stated as {live[name]}, and is {sizes[name]}"
 
 
 def _there(table: Path, instants: Instants, own: bool) -> dict[str, dict[str, int]]:
@@ -136,7 +136,7 @@ def _writers(file: Path, own: bool) -> set[str]:
     is_log = file.name.startswith(".") and ".log." in file.name
     if is_log and not own:
         with contextlib.suppress(UsageError, struct.error, KeyError):
-            return {block.told(INSTANT) for block in blocks_of(file.read_bytes())}
+            return {block.text(INSTANT) for block in blocks_of(file.read_bytes())}
         return set()
     name = file.name.lstrip(".").split(".")[0].split("_")
     return {name[-1]} if len(name) > 1 and name[-1].isdigit() else set()
@@ -165,7 +165,7 @@ def _records(folder: Path, kind: str, done: Instants) -> Iterator[Record]:
     files += [
         read_hfile(block.content)
         for block in blocks
-        if block.kind == HFILE and done.has_completed(block.told(INSTANT))
+        if block.kind == HFILE and done.has_completed(block.text(INSTANT))
     ]
     for file in files:
         schema = fastavro.parse_schema(json.loads(file.schema))

@@ -116,8 +116,8 @@ def _statistics(one: Entry, column: Field, true: Measured) -> Iterator[Wrong]:
         ("null-counts", 110, true.nulls),
         ("nan-counts", 137, true.nans),
     ):
-        if (told := (one.file.get(ids) or {}).get(column.id)) not in (None, count):
-            yield rule, f"{told} is told, there are {count}"
+        if (stated := (one.file.get(ids) or {}).get(column.id)) not in (None, count):
+            yield rule, f"{stated} is stated, there are {count}"
     for rule, ids, end in (("lower-bounds", 125, true.low), ("upper-bounds", 128, true.high)):
         if (data := (one.file.get(ids) or {}).get(column.id)) is None:
             continue
@@ -141,9 +141,9 @@ def _partition(
         return  # no transform that the specification knows
     wanted |= {None} if true.nulls else set()
     wanted |= {NAN} if true.nans and transform == "identity" else set()
-    told = stored_key(result, one.file[102].get(part["field-id"]))
-    if wanted - {told} and transform != "void":
-        says = f"{part.get('name')} is {told!r}, its rows are of {wanted!r:.120}"
+    stored = stored_key(result, one.file[102].get(part["field-id"]))
+    if wanted - {stored} and transform != "void":
+        says = f"{part.get('name')} is {stored!r}, its rows are of {wanted!r:.120}"
         yield "file.partition", one.place, says
 
 

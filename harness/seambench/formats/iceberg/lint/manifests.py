@@ -63,7 +63,7 @@ class Entry:
 
 
 @dataclass
-class _Found:
+class _Tally:
     """What the list of a snapshot comes to: row ids, live files, files that it adds and removes."""
 
     reached: int | None
@@ -99,7 +99,7 @@ class Tree:
 
     def _list(self, snapshot: dict[str, Any], file: Path, place: str) -> Iterator[Finding]:
         rows = read_avro(file).rows
-        found = _Found(snapshot.get("first-row-id"))
+        tally = _Tally(snapshot.get("first-row-id"))
         seen = set()
         for row in rows:
             here = f"{place}: {str(row.get(500)).rpartition('/')[2]}"
@@ -116,16 +116,16 @@ class Tree:
             if row[500] in seen:
                 yield "list.twice", here, "the manifest is listed twice"
             seen.add(row[500])
-            each = partial(self._row, snapshot, row, here, found)
+            each = partial(self._row, snapshot, row, here, tally)
             yield from guarded(each, "manifest.readable", self.table.place(row[500]))
-        for one in found.live:
+        for one in tally.live:
             self.files.setdefault(repr((one.spec, one.file | {142: None})), one)
-        yield from _live(found.live, place)
-        for rule, name, says in _summary(snapshot, found):
+        yield from _live(tally.live, place)
+        for rule, name, says in _summary(snapshot, tally):
             yield rule, f"{place}: {name}", says
 
     def _row(
-        self, snapshot: dict[str, Any], row: Row, here: str, found: _Found
+        self, snapshot: dict[str, Any], row: Row, here: str, tally: _Tally
     ) -> Iterator[Finding]:
         file, first = self.table.path(row[500]), row[500] not in self.manifests
         if first:
@@ -146,11 +146,11 @@ class Tree:
             yield from _manifest(self.table, row, manifest, self.table.place(file))
         if row.get(502) in self.table.specs:
             yield from _partitions(self.table, row, manifest, here)
-        found.live += _entries(self.table, row, manifest)
-        found.count(row, manifest, snapshot["snapshot-id"])
-        yield from self._row_ids(snapshot, row, manifest, found.reached, here)
+        tally.live += _entries(self.table, row, manifest)
+        tally.count(row, manifest, snapshot["snapshot-id"])
+        yield from self._row_ids(snapshot, row, manifest, tally.reached, here)
         if row.get(520) is not None and row.get(503) == snapshot["snapshot-id"]:
-            found.reached = max(found.reached or 0, row[520] + _unassigned(manifest))
+            tally.reached = max(tally.reached or 0, row[520] + _unassigned(manifest))
 
     def _read(self, address: str, file: Path, here: str) -> Iterator[Finding]:
         self.manifests[address] = None
@@ -242,7 +242,7 @@ def _manifest_rows(table: Table, row: Row, manifest: AvroFile, place: str) -> It
         yield "manifest.metadata", place, f"no JSON: {error}"
         fields = []
     known = table.specs.get(row.get(502, 0), [])
-    if [_told(one) for one in fields] != [_told(one) for one in known]:
+    if [_part(one) for one in fields] != [_part(one) for one in known]:
         yield "manifest.metadata", place, f"its partition-spec is not that of {row.get(502)}"
     if nameless := manifest.nameless():
         yield "manifest.field-ids", place, f"fields {nameless[:5]} have no id"
@@ -256,7 +256,7 @@ def _manifest_rows(table: Table, row: Row, manifest: AvroFile, place: str) -> It
             break
 
 
-def _told(one: dict[str, Any]) -> Any:
+def _part(one: dict[str, Any]) -> Any:
     return one.get("source-id"), one.get("transform"), one.get("name")
 
 
@@ -305,13 +305,13 @@ def _data_file(
 
 
 def _partitions(table: Table, row: Row, manifest: AvroFile, here: str) -> Iterator[Finding]:
-    spec, told = table.specs[row[502]], row.get(507)
-    if told is None:
+    spec, summaries = table.specs[row[502]], row.get(507)
+    if summaries is None:
         return
-    if len(told) != len(spec):
-        yield "list.partitions", here, f"{len(told)} summaries, {len(spec)} partition fields"
+    if len(summaries) != len(spec):
+        yield "list.partitions", here, f"{len(summaries)} summaries, {len(spec)} partition fields"
         return
-    for one, part in zip(told, spec, strict=True):
+    for one, part in zip(summaries, spec, strict=True):
         kind = partition_kind(table, part)
         live = [each[2][102].get(part["field-id"]) for each in manifest.rows if each[0] != DELETED]
         keys = [stored_key(kind, value) for value in live]
@@ -387,19 +387,19 @@ def _live(live: list[Entry], place: str) -> Iterator[Finding]:
         reached = (one.first_row_id or 0) + one.file[103]
 
 
-def _summary(snapshot: dict[str, Any], found: _Found) -> Iterator[Finding]:
+def _summary(snapshot: dict[str, Any], tally: _Tally) -> Iterator[Finding]:
     """Numbers of a snapshot's summary against what is live, what it adds and what it removes."""
-    told = snapshot.get("summary") or {}
+    summary = snapshot.get("summary") or {}
     true = {
-        f"total-{name}": count for name, count in _numbers([one.file for one in found.live]).items()
+        f"total-{name}": count for name, count in _numbers([one.file for one in tally.live]).items()
     }
     for status, verb in ((ADDED, "added"), (DELETED, "deleted")):
-        for name, count in _numbers(found.changed[status]).items():
+        for name, count in _numbers(tally.changed[status]).items():
             # Data files and their rows are deleted, all else is removed.
             data = verb == "added" or name in ("data-files", "records")
             true[f"{verb if data else 'removed'}-{name}"] = count
     for name, count in true.items():
-        if (said := told.get(name)) not in (None, str(count)):
+        if (said := summary.get(name)) not in (None, str(count)):
             rule = "summary.totals" if name.startswith("total") else "summary.changes"
             yield rule, name, f"the snapshot says {said}, its manifests {count}"
 

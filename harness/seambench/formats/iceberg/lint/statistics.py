@@ -106,15 +106,15 @@ def _puffin(data: bytes, one: Mapping[str, Any]) -> Iterator[Wrong]:
         yield "file", says
     if puffin.blobs is None:
         return
-    told = [_told(blob) for blob in one.get("blob-metadata") or ()]
-    if told != (there := [_told(blob) for blob in puffin.blobs]):
-        yield "blobs", f"the metadata tell of {told}, the footer of {there}"
+    stated = [_described(blob) for blob in one.get("blob-metadata") or ()]
+    if stated != (there := [_described(blob) for blob in puffin.blobs]):
+        yield "blobs", f"the metadata have {stated}, the footer of {there}"
     for at, blob in enumerate(puffin.blobs):
         for rule, says in _blob(puffin, blob):
             yield rule, f"blob {at}: {says}"
 
 
-def _told(blob: Mapping[str, Any]) -> Any:
+def _described(blob: Mapping[str, Any]) -> Any:
     names = ("type", "snapshot-id", "sequence-number", "fields")
     return *(blob.get(name) for name in names), blob.get("properties") or {}
 

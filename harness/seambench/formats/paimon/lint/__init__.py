@@ -169,7 +169,7 @@ def _content_faults(table: _Table) -> Iterator[Fault]:
 def _count_findings(table: _Table, merged: _Manifests) -> Iterator[Finding]:
     """Rows of the snapshot against those of its manifests."""
     count = {
-        "totalRecordCount": sum(one.told["_ROW_COUNT"] for one in merged.live.values()),
+        "totalRecordCount": sum(one.meta["_ROW_COUNT"] for one in merged.live.values()),
         "deltaRecordCount": merged.rows["delta"],
         "changelogRecordCount": merged.rows["changelog"],
     }
@@ -202,43 +202,43 @@ def _list_findings(table: _Table, which: str, name: str, merged: _Manifests) -> 
     listed = _read(table, name, "manifest-list")
     at = f"snapshot/snapshot-{table.snapshot['id']} {which}ManifestListSize"
     yield from size_finding(table.path / place, size, "manifest-list", at)
-    for told in listed:
-        at = f"{place} {told['_FILE_NAME']}"
-        entries = _read(table, told["_FILE_NAME"], "manifest")
-        file = table.path / "manifest" / told["_FILE_NAME"]
-        yield from size_finding(file, told["_FILE_SIZE"], "manifest", f"{at} _FILE_SIZE")
-        for rule, says in _told_findings(table, told, entries):
+    for manifest in listed:
+        at = f"{place} {manifest['_FILE_NAME']}"
+        entries = _read(table, manifest["_FILE_NAME"], "manifest")
+        file = table.path / "manifest" / manifest["_FILE_NAME"]
+        yield from size_finding(file, manifest["_FILE_SIZE"], "manifest", f"{at} _FILE_SIZE")
+        for rule, says in _listed_findings(table, manifest, entries):
             yield f"manifest-list.{rule}", at, says
         for entry in entries:
-            here = f"manifest/{told['_FILE_NAME']} {entry['_FILE']['_FILE_NAME']}"
+            here = f"manifest/{manifest['_FILE_NAME']} {entry['_FILE']['_FILE_NAME']}"
             each = partial(_entry_findings, table, which, entry, here, merged)
             yield from guarded(each, "form", here)
 
 
-def _told_findings(table: _Table, told: Row, entries: Sequence[Row]) -> Iterator[Wrong]:
-    """A manifest as its list tells of it."""
+def _listed_findings(table: _Table, manifest: Row, entries: Sequence[Row]) -> Iterator[Wrong]:
+    """A manifest against its row in the list."""
     for name, kind in (("_NUM_ADDED_FILES", ADD), ("_NUM_DELETED_FILES", DELETE)):
         count = sum(entry["_KIND"] == kind for entry in entries)
-        if told[name] != count:
-            yield "counts", f"{name} is {told[name]}, the manifest has {count}"
-    if told["_SCHEMA_ID"] not in table.schemas:
-        yield "schema", f"_SCHEMA_ID is {told['_SCHEMA_ID']}, of which there is no schema"
+        if manifest[name] != count:
+            yield "counts", f"{name} is {manifest[name]}, the manifest has {count}"
+    if manifest["_SCHEMA_ID"] not in table.schemas:
+        yield "schema", f"_SCHEMA_ID is {manifest['_SCHEMA_ID']}, of which there is no schema"
     for what, values in (
         ("BUCKET", [entry["_BUCKET"] for entry in entries]),
         ("LEVEL", [entry["_FILE"]["_LEVEL"] for entry in entries]),
     ):
-        low, high = told.get(f"_MIN_{what}"), told.get(f"_MAX_{what}")
+        low, high = manifest.get(f"_MIN_{what}"), manifest.get(f"_MAX_{what}")
         known = values and None not in (low, high)
         if known and not low <= min(values) <= max(values) <= high:
             says = f"are {low} and {high}, the entries' {min(values)} to {max(values)}"
             yield "bounds", f"_MIN_{what} and _MAX_{what} {says}"
-    for says in _partition_faults(table, told, entries):
+    for says in _partition_faults(table, manifest, entries):
         yield "partition-stats", says
 
 
-def _partition_faults(table: _Table, told: Row, entries: Sequence[Row]) -> Iterator[str]:
+def _partition_faults(table: _Table, manifest: Row, entries: Sequence[Row]) -> Iterator[str]:
     """Bounds of partitions, by which readers leave manifests out."""
-    stats = told["_PARTITION_STATS"]
+    stats = manifest["_PARTITION_STATS"]
     try:
         low, high = (decode(stats[f"_{end}_VALUES"], table.partition) for end in ("MIN", "MAX"))
         rows = [decode(entry["_PARTITION"], table.partition) for entry in entries]
@@ -257,11 +257,11 @@ def _partition_faults(table: _Table, told: Row, entries: Sequence[Row]) -> Itera
 def _entry_findings(
     table: _Table, which: str, entry: Row, at: str, merged: _Manifests
 ) -> Iterator[Finding]:
-    told, kind = entry["_FILE"], entry["_KIND"]
+    meta, kind = entry["_FILE"], entry["_KIND"]
     if kind not in (ADD, DELETE):
         yield "entry.kind", at, f"_KIND is {kind}, and must be 0 or 1"
         return
-    merged.rows[which] += told["_ROW_COUNT"] * (1 if kind == ADD else -1)
+    merged.rows[which] += meta["_ROW_COUNT"] * (1 if kind == ADD else -1)
     try:
         partition = decode(entry["_PARTITION"], table.partition)
     except InputError as why:
@@ -270,16 +270,16 @@ def _entry_findings(
     bucket, total = entry["_BUCKET"], entry["_TOTAL_BUCKETS"]
     if bucket < -2 or (0 < total <= bucket):
         yield "entry.bucket", f"{at} _BUCKET", f"_BUCKET is {bucket} of {total}"
-    if told["_SCHEMA_ID"] not in table.schemas:
-        says = f"_SCHEMA_ID is {told['_SCHEMA_ID']}, of which there is no schema"
+    if meta["_SCHEMA_ID"] not in table.schemas:
+        says = f"_SCHEMA_ID is {meta['_SCHEMA_ID']}, of which there is no schema"
         yield "file.schema", f"{at} _SCHEMA_ID", says
         return
     names = zip(table.schema["partitionKeys"], partition, strict=True)
-    one = DataFile(table.path, table.schemas[told["_SCHEMA_ID"]], entry, dict(names), at)
+    one = DataFile(table.path, table.schemas[meta["_SCHEMA_ID"]], entry, dict(names), at)
     if which == "changelog":
         merged.changelog.append(one)
         return
-    name = (entry["_PARTITION"], bucket, told["_LEVEL"], one.name, told.get("_EXTERNAL_PATH"))
+    name = (entry["_PARTITION"], bucket, meta["_LEVEL"], one.name, meta.get("_EXTERNAL_PATH"))
     if kind == ADD and name in merged.live:
         yield "entry.added-twice", at, "the file is there already"
     elif kind == DELETE and name not in merged.live:
@@ -294,7 +294,7 @@ def _level_findings(table: _Table, merged: _Manifests) -> Iterator[Finding]:
     """Files of a level above 0 must not overlap by key: each level is one sorted run."""
     runs = defaultdict(list)
     for one in merged.live.values():
-        level = one.told["_LEVEL"]
+        level = one.meta["_LEVEL"]
         if level < 0 or (level and not table.schema["primaryKeys"]):
             says = f"_LEVEL is {level}" + ("" if level < 0 else " in a table without keys")
             yield "file.level", f"{one.place} _LEVEL", says
@@ -312,7 +312,7 @@ def _row_id_findings(table: _Table, merged: _Manifests) -> Iterator[Finding]:
     """Row ids of files must not overlap; files of the same rows, other columns, begin alike."""
     ranges: dict[tuple[int, int], DataFile] = {}
     for one in merged.live.values():
-        first, count = one.told.get("_FIRST_ROW_ID"), one.told["_ROW_COUNT"]
+        first, count = one.meta.get("_FIRST_ROW_ID"), one.meta["_ROW_COUNT"]
         if first is not None:
             ranges.setdefault((first, first + count), one)
     top = -1

@@ -67,15 +67,15 @@ class DataFile:
     place: str
 
     @property
-    def told(self) -> Row:
-        """What the entry tells of the file."""
-        told: Row = self.entry["_FILE"]
-        return told
+    def meta(self) -> Row:
+        """What the entry states of the file."""
+        meta: Row = self.entry["_FILE"]
+        return meta
 
     @property
     def name(self) -> str:
         """Its name."""
-        return str(self.told["_FILE_NAME"])
+        return str(self.meta["_FILE_NAME"])
 
     @cached_property
     def kinds(self) -> Mapping[str, Kind]:
@@ -94,10 +94,10 @@ class DataFile:
         return named.split(",") if named else self.keys
 
     def ends(self) -> tuple[list[Any], list[Any]] | None:
-        """Its least and greatest key as told, in the order of keys; None if they cannot be read."""
+        """Its stated least and greatest key, in the order of keys; None if they cannot be read."""
         kinds = [self.kinds[name] for name in self.keys]
         try:
-            rows = [decode(self.told[name], kinds) for name in ("_MIN_KEY", "_MAX_KEY")]
+            rows = [decode(self.meta[name], kinds) for name in ("_MIN_KEY", "_MAX_KEY")]
         except InputError:
             return None
         low, high = ([ordered(v, k) for v, k in zip(row, kinds, strict=True)] for row in rows)
@@ -120,7 +120,7 @@ class DataFile:
 
 
 def size_finding(file: Path, said: int | None, rule: str, place: str) -> Iterator[Finding]:
-    """What is wrong with the size that is told of a file that is there."""
+    """What is wrong with the stated size of a file that is there."""
     if said is not None and (size := size_of(file)) not in (None, said):
         yield f"{rule}.size", place, f"{file.name} is said to have {said} bytes, and has {size}"
 
@@ -166,7 +166,7 @@ def _time(nanos: int, kind: Kind, *, legacy: bool) -> str:
 
 
 def _of_avro(rows: Sequence[Row]) -> pa.Table:
-    """Rows of an Avro file as columns; nested values are only told from nulls."""
+    """Rows of an Avro file as columns; of nested values only nulls count."""
     columns = {}
     for name in rows[0] if rows else ():
         values = [row[name] for row in rows]
@@ -178,7 +178,7 @@ def _of_avro(rows: Sequence[Row]) -> pa.Table:
 
 def data_faults(one: DataFile) -> Iterator[Fault]:
     """What is wrong with a data file, against its entry in a manifest."""
-    if one.told.get("_EXTERNAL_PATH"):
+    if one.meta.get("_EXTERNAL_PATH"):
         return
     lying = list[Path]()
     yield from RULES.faults(partial(_place_findings, one, lying), "form", one.place)
@@ -217,11 +217,11 @@ def _place_findings(one: DataFile, lying: list[Path]) -> Iterator[Finding]:
         yield "file.missing", one.place, says
         return
     lying += found
-    for extra in one.told["_EXTRA_FILES"] or ():
+    for extra in one.meta["_EXTRA_FILES"] or ():
         if not found[0].with_name(extra).is_file():
             says = f"there is no {extra} beside the file"
             yield "file.extra-files", f"{one.place} _EXTRA_FILES", says
-    yield from size_finding(found[0], one.told["_FILE_SIZE"], "file", f"{one.place} _FILE_SIZE")
+    yield from size_finding(found[0], one.meta["_FILE_SIZE"], "file", f"{one.place} _FILE_SIZE")
 
 
 Found = Iterator[tuple[str, str, str]]
@@ -237,17 +237,17 @@ def _rows_findings(one: DataFile, rows: pa.Table, place: str) -> Iterator[Findin
 
 
 def _count_faults(one: DataFile, rows: pa.Table) -> Found:
-    if one.told["_ROW_COUNT"] != rows.num_rows:
-        says = f"_ROW_COUNT is {one.told['_ROW_COUNT']}, the file has {rows.num_rows} rows"
+    if one.meta["_ROW_COUNT"] != rows.num_rows:
+        says = f"_ROW_COUNT is {one.meta['_ROW_COUNT']}, the file has {rows.num_rows} rows"
         yield "file.row-count", "_ROW_COUNT", says
 
 
 def _value_faults(one: DataFile, rows: pa.Table) -> Found:
     """Statistics of columns, and values of partition columns."""
-    columns = one.told.get("_VALUE_STATS_COLS")
+    columns = one.meta.get("_VALUE_STATS_COLS")
     if columns is None:
-        columns = one.told.get("_WRITE_COLS") or list(one.kinds)
-    for rule, says in _stats_faults(one, one.told["_VALUE_STATS"], rows, {n: n for n in columns}):
+        columns = one.meta.get("_WRITE_COLS") or list(one.kinds)
+    for rule, says in _stats_faults(one, one.meta["_VALUE_STATS"], rows, {n: n for n in columns}):
         yield f"value-stats.{rule}", "_VALUE_STATS", says
     for name, value in one.partition.items():
         column = _column(rows, name, one.kinds[name])
@@ -266,30 +266,30 @@ def _column(rows: pa.Table, name: str, kind: Kind) -> pa.ChunkedArray | None:
 
 def _system_faults(one: DataFile, rows: pa.Table) -> Found:
     """Sequence numbers and kinds of rows."""
-    told = one.told
+    meta = one.meta
     for name in (_SEQUENCE, _KIND):
         if name not in rows.column_names:
             yield "file.columns", "", f"the table has keys, and the file no {name}"
             return
     low, high = bounds(rows[_SEQUENCE])
-    said = told["_MIN_SEQUENCE_NUMBER"], told["_MAX_SEQUENCE_NUMBER"]
+    said = meta["_MIN_SEQUENCE_NUMBER"], meta["_MAX_SEQUENCE_NUMBER"]
     if low is not None and said != (low, high):
-        says = f"sequence numbers are told to be {said[0]} to {said[1]}, and are {low} to {high}"
+        says = f"sequence numbers are stated as {said[0]} to {said[1]}, and are {low} to {high}"
         rule = "wide-sequence-numbers" if said[0] <= low <= high <= said[1] else "sequence-numbers"
         yield f"file.{rule}", "_MIN_SEQUENCE_NUMBER", says
     kinds = rows[_KIND].cast(pa.int8())
     if pc.any(pc.or_(pc.less(kinds, 0), pc.greater(kinds, 3))).as_py():
         yield "file.row-kinds", "", f"{_KIND} is not 0 to 3 in every row"
     deleted = pc.sum(pc.is_in(kinds, _RETRACTS), min_count=0).as_py()
-    if told.get("_DELETE_ROW_COUNT") not in (None, deleted):
-        says = f"_DELETE_ROW_COUNT is {told['_DELETE_ROW_COUNT']}, {deleted} rows take back"
+    if meta.get("_DELETE_ROW_COUNT") not in (None, deleted):
+        says = f"_DELETE_ROW_COUNT is {meta['_DELETE_ROW_COUNT']}, {deleted} rows take back"
         yield "file.delete-rows", "_DELETE_ROW_COUNT", says
 
 
 def _key_faults(one: DataFile, rows: pa.Table) -> Found:
     """Keys: their order in the file, the least and the greatest, and their statistics."""
     held = {n: f"{_KEY}{n}" if f"{_KEY}{n}" in rows.column_names else n for n in one.keys}
-    for rule, says in _stats_faults(one, one.told["_KEY_STATS"], rows, held):
+    for rule, says in _stats_faults(one, one.meta["_KEY_STATS"], rows, held):
         yield f"key-stats.{rule}", "_KEY_STATS", says
     found = (_column(rows, held[name], one.kinds[name]) for name in one.keys)
     columns = [one for one in found if one is not None and not one.null_count]
@@ -304,11 +304,11 @@ def _key_faults(one: DataFile, rows: pa.Table) -> Found:
         yield "file.keys", "_MIN_KEY", "_MIN_KEY or _MAX_KEY is no row of the key"
         return
     low, high = min(keys), max(keys)
-    told = f"keys are told to be {ends[0]} to {ends[1]}, and are {list(low)} to {list(high)}"
+    says = f"keys are stated as {ends[0]} to {ends[1]}, and are {list(low)} to {list(high)}"
     if tuple(ends[0]) > low or tuple(ends[1]) < high:
-        yield "file.keys", "_MIN_KEY", told
+        yield "file.keys", "_MIN_KEY", says
     elif (tuple(ends[0]), tuple(ends[1])) != (low, high):
-        yield "file.wide-keys", "_MIN_KEY", told
+        yield "file.wide-keys", "_MIN_KEY", says
 
 
 def _stats_faults(
@@ -316,7 +316,7 @@ def _stats_faults(
 ) -> Iterator[Wrong]:
     """Bounds and counts of nulls, of columns that the file may hold by other names."""
     if unknown := sorted(set(held) - set(one.kinds) - {"_ROW_ID", _SEQUENCE}):
-        yield "columns", f"statistics are told of {unknown}, no columns of its schema"
+        yield "columns", f"there are statistics of {unknown}, no columns of its schema"
         return
     kinds = {name: one.kinds.get(name, Kind("BIGINT")) for name in held}
     nulls = stats["_NULL_COUNTS"]
@@ -334,7 +334,7 @@ def _stats_faults(
             continue
         count, there = nulls[at] if nulls else None, rows[held[name]].null_count
         if count is not None and count != there:
-            yield "null-counts", f"{count} nulls of {name} are told, there are {there}"
+            yield "null-counts", f"{count} nulls of {name} are stated, there are {there}"
         column = _column(rows, held[name], kind)
         if column is not None:
             yield from narrow(name, kind, (low[at], high[at]), bounds(column))

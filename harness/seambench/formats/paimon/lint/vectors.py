@@ -44,9 +44,9 @@ def index_findings(
                 says = f"its version is {data[:1].hex()}, and must be 01"
                 yield "vectors.version", f"index/{file.name}", says
                 continue
-            for told in entry["_DELETIONS_VECTORS_RANGES"] or ():
-                for rule, says in _vector_faults(data, told, live):
-                    yield f"vectors.{rule}", f"index/{file.name} {told['f0']}", says
+            for span in entry["_DELETIONS_VECTORS_RANGES"] or ():
+                for rule, says in _vector_faults(data, span, live):
+                    yield f"vectors.{rule}", f"index/{file.name} {span['f0']}", says
 
 
 def _place(usual: Path, beside: Callable[[], Iterable[Path]]) -> Path:
@@ -56,8 +56,8 @@ def _place(usual: Path, beside: Callable[[], Iterable[Path]]) -> Path:
     return next(filter(Path.exists, (folder / usual.name for folder in beside())), usual)
 
 
-def _vector_faults(data: bytes, told: Row, live: Mapping[str, DataFile]) -> Iterator[Wrong]:
-    name, at, length = told["f0"], told["f1"], told["f2"]
+def _vector_faults(data: bytes, span: Row, live: Mapping[str, DataFile]) -> Iterator[Wrong]:
+    name, at, length = span["f0"], span["f1"], span["f2"]
     if name not in live:
         yield "data-file", f"{name} is no live data file"
         return
@@ -79,8 +79,8 @@ def _vector_faults(data: bytes, told: Row, live: Mapping[str, DataFile]) -> Iter
     except ValueError as why:
         yield "bitmap", str(why)
         return
-    if told.get("_CARDINALITY") not in (None, len(positions)):
-        yield "cardinality", f"_CARDINALITY is {told['_CARDINALITY']}, there are {len(positions)}"
-    rows = live[name].told["_ROW_COUNT"]
+    if span.get("_CARDINALITY") not in (None, len(positions)):
+        yield "cardinality", f"_CARDINALITY is {span['_CARDINALITY']}, there are {len(positions)}"
+    rows = live[name].meta["_ROW_COUNT"]
     if len(positions) and positions.max() >= rows:
         yield "position", f"row {positions.max()} is deleted of {rows} rows"

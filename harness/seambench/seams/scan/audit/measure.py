@@ -90,7 +90,7 @@ def measure_cost(
     Units are drawn by chance, always in the same order, among those with changes and those without
     in turns, as many as can be read so often in these seconds, but one at least. One whose values
     turn out to be unreadable leaves the sample. Without a cost nothing may or can be read; the
-    damage met on the way is told, too.
+    damage on the way is listed, too.
     """
     readable = [i for i in range(len(table.units)) if i not in broken]
     sample = _sample(table, readable, budget)

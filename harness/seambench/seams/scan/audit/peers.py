@@ -83,18 +83,18 @@ class Ours:
 def ask_peers(
     ours: Ours, names: Sequence[str], budget: Budget, tell: Callable[[str], None]
 ) -> list[PeerAnswer]:
-    """What each of some readers says of a table; those for which no time is left are told."""
+    """What each of some readers says of a table; those for which no time is left are named."""
     if not names:
         return []
-    asked = []
+    answers = []
     with _Questions(ours, tell) as questions:
         for at, name in enumerate(names):
             if budget.seconds_left < _LEAST_SECONDS:
                 budget.reach(f"no time was left to ask {', '.join(names[at:])}")
                 break
             tell(f"asking {name}")
-            asked.append(questions.put_to(name, budget))
-    return asked
+            answers.append(questions.put_to(name, budget))
+    return answers
 
 
 class _Questions:
@@ -120,8 +120,8 @@ class _Questions:
         if versioned := peer_of("scan", name):
             stated_by, version = versioned
             if not _reads(stated_by.capabilities(version), format_name):
-                told = f"it does not state formats.{format_name} with query.snapshot"
-                return PeerAnswer(name=name, version=version, outcome="refused", reason=told)
+                reason = f"it does not state formats.{format_name} with query.snapshot"
+                return PeerAnswer(name=name, version=version, outcome="refused", reason=reason)
         # A third each to start and to answer: one that hangs leaves time for others.
         timeout = max(_LEAST_SECONDS, budget.seconds_left / 3)
         limits = Limits(timeout, start_seconds=timeout)
@@ -152,19 +152,19 @@ class _Questions:
                 return self._explained(peer, replaced(found, values=values), budget)
         return found
 
-    def _explained(self, peer: Isolated, found: PeerAnswer, budget: Budget) -> PeerAnswer:
-        """A reader that differs: in which rows, where that can be told."""
-        rows, ours = found.rows or 0, rows_of(self._own(self._whole))
+    def _explained(self, peer: Isolated, first: PeerAnswer, budget: Budget) -> PeerAnswer:
+        """A reader that differs: in which rows, where that is known."""
+        rows, ours = first.rows or 0, rows_of(self._own(self._whole))
         reason = f"{counted(rows, 'row')}, ours are {ours:,}" if rows != ours else "other values"
-        told = replaced(found, outcome="differs", reason=reason)
+        outcome = replaced(first, outcome="differs", reason=reason)
         if max(rows, ours) > _MOST_ROWS:
-            skipped = f"the rows in which {found.name} differs were not looked for: too many rows"
+            skipped = f"the rows in which {first.name} differs were not looked for: too many rows"
             budget.reach(skipped)
-            return told
+            return outcome
         own, theirs = (Path(self._folder.name) / word for word in ("ours.arrow", "theirs.arrow"))
         answer = peer.ask(self._request(self._whole) | {"out": str(theirs)})
         if answer["outcome"] != "pass":
-            return told
+            return outcome
         if not own.exists():
             write_rows(self._ours.scan(), own)
         try:
@@ -173,7 +173,7 @@ class _Questions:
             theirs.unlink()
         some = [self._row(row, "ours", budget) for row in differ.some_missing]
         some += [self._row(row, "peer", budget) for row in differ.some_added]
-        return replaced(told, missing=differ.missing, added=differ.added, different=some)
+        return replaced(outcome, missing=differ.missing, added=differ.added, different=some)
 
     def _row(self, row: Mapping[str, Any], only: Any, budget: Budget) -> DifferentRow:
         texts = {name: None if value is None else str(value)[:_TEXT] for name, value in row.items()}

@@ -62,7 +62,7 @@ def audit(scanner: Scanner, plan: Plan, tell: Callable[[str], None]) -> Audit:
     damage = [Damage(where=one.file, reason=one.reason, stops=False) for one in table.warnings]
     if table.broken:
         damage.append(Damage(where="", reason=table.broken, stops=True))
-        return _told(
+        return _summary(
             scanner, table, budget, _NOTHING, damage, rules=_rules(table, plan, budget, tell)
         )
     scan = scanner.open(plan.request)
@@ -78,13 +78,13 @@ def audit(scanner: Scanner, plan: Plan, tell: Callable[[str], None]) -> Audit:
     if isinstance(scan, Bare):
         # Half of the time is theirs who are asked afterwards.
         seconds = budget.seconds_left / (2 if names else 1)
-        cost, met = measure_cost(table, scan, checked.broken, budget, seconds, tell)
-        damage += met
+        cost, further = measure_cost(table, scan, checked.broken, budget, seconds, tell)
+        damage += further
     ours = Ours(scanner, plan.request, table, plan.key or table.key)
     readable = not any(one.stops for one in damage)
     peers = _peers(ours, names, readable, budget, tell)
     rules = _rules(table, plan, budget, tell)
-    return _told(scanner, table, budget, checked, damage, cost, peers, rules)
+    return _summary(scanner, table, budget, checked, damage, cost, peers, rules)
 
 
 def _rules(
@@ -141,7 +141,7 @@ def _peers(
     return ask_peers(ours, names, budget, tell)
 
 
-def _told(
+def _summary(
     scanner: Scanner,
     table: TableDescription,
     budget: Budget,
@@ -189,8 +189,8 @@ def advise(table: TableDescription, cost: Cost | None) -> list[Advice]:
     ]
 
 
-def _first(found: Iterator[tuple[float, Advice]]) -> list[Advice]:
-    ordered = sorted(found, key=lambda pair: (-pair[0], pair[1].target))
+def _first(advice: Iterator[tuple[float, Advice]]) -> list[Advice]:
+    ordered = sorted(advice, key=lambda pair: (-pair[0], pair[1].target))
     return [advice for _, advice in ordered[:_SHOWN]]
 
 
@@ -231,10 +231,10 @@ def _changes(unit: UnitDescription) -> str:
 def _rewrite(table: TableDescription) -> Iterator[tuple[float, Advice]]:
     """Units of which vectors take out a large part of the rows."""
     for unit in table.units:
-        told = [file.rows for file in unit.files]
+        counts = [file.rows for file in unit.files]
         gone = [file.rows for file in unit.changes if file.kind == "deletion vector"]
-        rows, deleted = sum(n or 0 for n in told), sum(n or 0 for n in gone)
-        if None in told or not rows or deleted < _MUCH_DELETED * rows:
+        rows, deleted = sum(n or 0 for n in counts), sum(n or 0 for n in gone)
+        if None in counts or not rows or deleted < _MUCH_DELETED * rows:
             continue
         detail = f"{deleted:,} of {counted(rows, 'row', 'are')} deleted ({deleted / rows:.0%})"
         yield deleted / rows * unit.data_bytes, _advice("rewrite", unit.name, detail)

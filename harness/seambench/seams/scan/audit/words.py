@@ -45,12 +45,12 @@ def verdict(audit: Audit) -> str:
         found.append(f"{counted(len(audit.breaks), 'rule')} of the format {verb} broken")
     if found:
         return f"Not fine: {'; '.join(found)}."
-    asked = sum(one.outcome == "agrees" for one in audit.peers)
+    equal = sum(one.outcome == "agrees" for one in audit.peers)
     looked = audit.layout is not None and audit.checked_units == audit.layout.units
     whole = "all of it was looked into" if looked else "not all of it was looked into"
-    if not asked:
+    if not equal:
         return f"No damage was found ({whole}); no other reader has answered."
-    agree = "1 other reader agrees" if asked == 1 else f"{counted(asked, 'other reader')} agree"
+    agree = "1 other reader agrees" if equal == 1 else f"{counted(equal, 'other reader')} agree"
     return f"No damage was found ({whole}), and no disagreement ({agree})."
 
 
@@ -78,7 +78,7 @@ def sections(audit: Audit) -> list[Section]:
 
 
 def _table(audit: Audit) -> Section:
-    told = {
+    facts = {
         "table": audit.table,
         "format": f"{audit.format}, {audit.version}" if audit.version else audit.format,
         "state": audit.state or "not known",
@@ -86,7 +86,7 @@ def _table(audit: Audit) -> Section:
         "rows": "not counted whole" if audit.rows is None else f"{audit.rows:,}",
         **audit.properties,
     }
-    return Section("The table", ("fact", "value"), [list(pair) for pair in told.items()])
+    return Section("The table", ("fact", "value"), [list(pair) for pair in facts.items()])
 
 
 def _rules(audit: Audit) -> Section:
@@ -102,7 +102,7 @@ def _layout(layout: Layout) -> Iterator[Section]:
     rows = "" if layout.data_rows is None else f", {counted(layout.data_rows, 'row')}"
     whole = layout.data_bytes + layout.change_bytes
     share = f", {layout.change_bytes / whole:.1%} of all bytes" if whole else ""
-    told = [
+    figures = [
         [plural(layout.unit), f"{layout.units:,}"],
         ["with changes", f"{layout.changed_units:,}"],
         ["data files", f"{layout.data_files:,}, {size(layout.data_bytes)}{rows}"],
@@ -117,7 +117,7 @@ def _layout(layout: Layout) -> Iterator[Section]:
         ],
         ["small files", f"{layout.small_files:,} of less than {size(layout.small_bytes)}"],
     ]
-    yield Section("Layout", ("what", "how much"), told)
+    yield Section("Layout", ("what", "how much"), figures)
     if layout.n_groups > 1:
         groups = [
             [
@@ -160,17 +160,17 @@ def _cost(cost: Cost, layout: Layout) -> Section:
     return Section("What a snapshot costs", ("what", "time"), rows, note=note)
 
 
-def _seconds(found: Range) -> str:
-    return f"{seconds(found.median)} ({seconds(found.low)} to {seconds(found.high)})"
+def _seconds(times: Range) -> str:
+    return f"{seconds(times.median)} ({seconds(times.low)} to {seconds(times.high)})"
 
 
-def _ratio(found: Range) -> str:
-    same = ", so no difference is shown" if found.low <= 1 <= found.high else ""
-    return f"{factor(found.median)} ({factor(found.low)} to {factor(found.high)}{same})"
+def _ratio(ratio: Range) -> str:
+    same = ", so no difference is shown" if ratio.low <= 1 <= ratio.high else ""
+    return f"{factor(ratio.median)} ({factor(ratio.low)} to {factor(ratio.high)}{same})"
 
 
-def _extra(found: float) -> str:
-    return f"about {seconds(found)} in one thread" if found > 0 else "nothing that was measurable"
+def _extra(spent: float) -> str:
+    return f"about {seconds(spent)} in one thread" if spent > 0 else "nothing that was measurable"
 
 
 def _peers(audit: Audit) -> Section:
@@ -191,8 +191,8 @@ def _peers(audit: Audit) -> Section:
     return Section("Other readers", columns, rows, kinds, details=details)
 
 
-def _same(found: bool | None) -> str:
-    return "" if found is None else "same" if found else "other"
+def _same(agrees: bool | None) -> str:
+    return "" if agrees is None else "same" if agrees else "other"
 
 
 def _why(one: PeerAnswer) -> str:

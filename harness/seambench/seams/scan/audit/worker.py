@@ -20,7 +20,7 @@ from seambench.contracts.scan import ScanRequest
 from seambench.contracts.seam import Seam
 from seambench.seams.scan.audit.rows import digest, write_rows
 
-_ASKED = ("table", "columns", "storage_options", "allow")
+_FIELDS = ("table", "columns", "storage_options", "allow")
 
 
 def main() -> None:
@@ -35,8 +35,8 @@ def packed(schema: pa.Schema) -> str:
 
 def _answer(_seam: Seam, scanner: Any, request: Mapping[str, Any]) -> Mapping[str, Any]:
     try:
-        asked = {name: request[name] for name in _ASKED}
-        scan = scanner.open(ScanRequest(**asked))
+        fields = {name: request[name] for name in _FIELDS}
+        scan = scanner.open(ScanRequest(**fields))
         if "out" in request:
             write_rows(scan, Path(request["out"]))
             return {"outcome": "pass"}
