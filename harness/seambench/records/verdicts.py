@@ -86,9 +86,9 @@ class ExpectedRows:
     schema: pa.Schema
     sql: str | None = None
 
-    def judge(self, answer: pa.Table | pa.RecordBatch) -> Finding:
+    def judge(self, read: pa.Table | pa.RecordBatch) -> Finding:
         """Compare rows with the oracle's."""
-        table = pa.Table.from_batches([answer]) if isinstance(answer, pa.RecordBatch) else answer
+        table = pa.Table.from_batches([read]) if isinstance(read, pa.RecordBatch) else read
         difference = compare.schema_difference(self.schema, table.schema)
         answer = digest_reader(table, None if difference else self.schema)
         if difference is None and answer != self.digest:

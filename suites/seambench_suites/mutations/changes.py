@@ -116,9 +116,9 @@ def place(mutation: Mutation | FieldChange, whole: Mapping[str, bytes]) -> str:
     if mutation.operation != "flip":
         return ""
     at, content = mutation.at // 8, whole[mutation.file]
-    for magic, place in _PLACES.items():
+    for magic, place_in in _PLACES.items():
         if content.startswith(magic):
-            return f" in {place(content, at)}"
+            return f" in {place_in(content, at)}"
     if mutation.file.endswith((".properties", ".hoodie_partition_metadata")):
         return f" in {properties_place(content, at)}"
     if _HIVE in whole and mutation.file != _HIVE:

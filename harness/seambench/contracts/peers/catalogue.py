@@ -84,8 +84,8 @@ class Peer:
 
     def capabilities(self, version: str) -> Mapping[str, bool]:
         """What a version states."""
-        stated = (one.words for one in self.states if one.holds_for(version))
-        return {word: True for words in stated for word in words}
+        lists = (one.words for one in self.states if one.holds_for(version))
+        return {word: True for words in lists for word in words}
 
 
 def numbers(version: str) -> tuple[int, ...]:

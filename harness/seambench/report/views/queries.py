@@ -102,11 +102,11 @@ def _seconds(answer: Answer) -> float | None:
     return one.stat.median if one and one.stat and not one.stale else None
 
 
-def _answers(measured: Sequence[Measured | None]) -> list[Answer]:
-    timed = [one.stat for one in measured if one and one.stat and not one.stale]
+def _answers(readings: Sequence[Measured | None]) -> list[Answer]:
+    timed = [one.stat for one in readings if one and one.stat and not one.stale]
     best = min(timed, key=lambda stat: stat.median, default=None)
     answers = []
-    for one in measured:
+    for one in readings:
         if one is None or one.stat is None or one.stale or best is None or len(timed) < 2:
             answers.append(Answer(one))
             continue

@@ -263,14 +263,14 @@ def _cuts(lengths: Sequence[int], most_rows: int, most_bytes: int) -> Iterator[i
         yield rows
 
 
-def _require_calls(vector: Vector, lengths: Sequence[int], most: int, operated: Operated) -> None:
+def _require_calls(vector: Vector, lengths: Sequence[int], most: int, given: Operated) -> None:
     """Each batch that went in is cut for itself."""
     sizes: list[int] = []
     begin = 0
     for _, count in _pieces(vector):
         sizes += _cuts(lengths[begin : begin + count], _UNBOUNDED, most)
         begin += count
-    _require_sizes("calls", sizes, [len(call) for call in operated.calls])
+    _require_sizes("calls", sizes, [len(call) for call in given.calls])
 
 
 def _require_sizes(what: str, wanted: Sequence[int], given: Sequence[int]) -> None:

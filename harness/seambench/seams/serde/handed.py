@@ -143,8 +143,8 @@ def as_runs(array: pa.Array) -> pa.Array:
     """The same rows as runs: rows that are alike and follow each other are one."""
     if not _takes(array):
         return array
-    told = [repr(canonical(value)) for value in plain_values(array)]
-    lengths = [len(list(rows)) for _, rows in groupby(told)]
+    texts = [repr(canonical(value)) for value in plain_values(array)]
+    lengths = [len(list(rows)) for _, rows in groupby(texts)]
     ends = list(accumulate(lengths))
     begins = [end - length for end, length in zip(ends, lengths, strict=True)]
     return pa.RunEndEncodedArray.from_arrays(pa.array(ends, pa.int32()), _taken(array, begins))

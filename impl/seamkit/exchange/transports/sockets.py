@@ -232,8 +232,8 @@ class SocketChannel(RequestChannel):
             connection.greet(self._address)
             connection.watch(self._silence_seconds)
             if be_number is not None:
-                told = encode_request(self._exchange, announcement(be_number), inline=False)
-                connection.write(*told)
+                opening = encode_request(self._exchange, announcement(be_number), inline=False)
+                connection.write(*opening)
         except (OSError, InputError) as error:
             stream.close()
             raise UnavailableError(f"{self._address} cannot be reached: {error}") from error

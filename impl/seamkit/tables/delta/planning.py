@@ -93,10 +93,10 @@ class Planner:
 
     def units(self, files: AddedFiles) -> Sequence[ReadUnit]:
         """Those of all live files; what is wrong with one is raised at once."""
-        places = dict(zip(map(id, files.partition_values), range(len(files)), strict=True))
+        firsts = dict(zip(map(id, files.partition_values), range(len(files)), strict=True))
         held = {
             which: self._partition(files.partition_values[at], files.paths[at])
-            for which, at in places.items()
+            for which, at in firsts.items()
         }
 
         masked = {}

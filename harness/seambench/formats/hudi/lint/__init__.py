@@ -270,7 +270,7 @@ def _one_faults(table: _Table, file: Path, match: re.Match[str]) -> Iterator[Fau
         yield RULES.fault(("file.log", place, says))
     else:
         # An upgrade leaves logs that bear the instant of a base file.
-        first = int(table.told.get("hoodie.table.initial.version", table.version))
+        first = int(table.conf.get("hoodie.table.initial.version", table.version))
         own = min(first, table.version) >= LAYOUT_2
         found = partial(log_findings, table.path, file, own, instants)
         yield from RULES.faults(found, "log.content", place)

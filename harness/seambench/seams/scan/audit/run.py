@@ -189,8 +189,8 @@ def advise(table: TableDescription, cost: Cost | None) -> list[Advice]:
     ]
 
 
-def _first(advice: Iterator[tuple[float, Advice]]) -> list[Advice]:
-    ordered = sorted(advice, key=lambda pair: (-pair[0], pair[1].target))
+def _first(ranked: Iterator[tuple[float, Advice]]) -> list[Advice]:
+    ordered = sorted(ranked, key=lambda pair: (-pair[0], pair[1].target))
     return [advice for _, advice in ordered[:_SHOWN]]
 
 
