@@ -193,16 +193,15 @@ def _running_session(options: SparkOptions) -> Any | None:
 
 
 def _has(jvm: Any, bundle: SparkBundle | None) -> bool:
+    """Whether a Java process has a bundle's classes.
+
+    It is asked for the class's file: what Java raises becomes an error of pyspark's once a session
+    was there, and of that nothing can be told while there is none.
+    """
     if bundle is None:
         return True
-    from py4j.protocol import Py4JJavaError
-
     loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
-    try:
-        jvm.java.lang.Class.forName(bundle.probe, False, loader)
-    except Py4JJavaError:
-        return False
-    return True
+    return loader.getResource(f"{bundle.probe.replace('.', '/')}.class") is not None
 
 
 def _advice(bundle: SparkBundle | None) -> str:
@@ -230,7 +229,7 @@ def _submitted(options: SparkOptions) -> tuple[Any | None, dict[str, str]]:
     # These tell of the script that was submitted, and make no sense to a second process.
     own = {name for name in given if name.startswith(("spark.app.", "spark.submit."))}
     own.add("spark.files")
-    gateway.shutdown()
+    gateway.close()  # and no more: the next session here asks for these settings, too
     return None, {name: value for name, value in given.items() if name not in own}
 
 
@@ -358,7 +357,8 @@ def _stop(context: Any, gateway: Any) -> None:
         with contextlib.suppress(Exception):
             context.stop()
         with contextlib.suppress(Exception):
-            gateway.shutdown()
+            # What spark-submit serves it ends by itself; until then another session may come.
+            (gateway.close if process is None else gateway.shutdown)()
         if process is not None:
             with contextlib.suppress(Exception):
                 process.stdin.close()

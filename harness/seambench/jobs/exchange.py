@@ -18,7 +18,7 @@ if __package__ in (None, ""):
     sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 from seambase.errors import SeambenchError
-from seambench.bench.exchange.on_spark import SparkWorkers, end_barriers
+from seambench.bench.exchange.on_spark import SparkWorkers, end_barriers, require_slots
 from seambench.bench.exchange.suite import ExchangeOptions, measure_exchanges
 from seambench.engines.spark import SparkOptions, parse_settings, spark_session
 from seambench.records.files import write_record
@@ -68,6 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         session = SparkOptions(given.master, memory="1g", conf=parse_settings(given.conf))
         with spark_session(session) as (spark, _log):
+            require_slots(spark, given.workers)
             workers = SparkWorkers(spark, options.implementation, options.scale, options.timeout)
             try:
                 records = measure_exchanges(options, None, workers, "exchange-spark")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from seambase.errors import RefusedError, SeambenchError
+from seambase.errors import RefusedError, SeambenchError, UsageError
+from seambase.wording import counted
 from seambench.bench.exchange.cluster import Ran, Way
 from seambench.bench.exchange.host import Host
 from seambench.bench.exchange.plans import plan_named
@@ -54,6 +56,34 @@ class SparkWorkers:
 
     def close(self) -> None:
         """The session is its owner's."""
+
+
+_LOCAL = re.compile(r"local(?:\[\s*(\*|\d+)\s*(?:,\s*\d+\s*)?\])?")
+_CLUSTER = re.compile(r"local-cluster\[\s*(\d+)\s*,\s*(\d+)\s*,\s*\d+\s*\]")
+
+
+def require_slots(spark: Any, workers: int) -> None:
+    """Refuse more workers than tasks that run at once, for which Spark would wait ten minutes.
+
+    That is known of masters on this machine; others may still be joined by executors.
+    """
+    context = spark.sparkContext
+    conf, master = context.getConf(), str(context.master)
+    each = int(conf.get("spark.task.cpus", "1"))
+    if found := _LOCAL.fullmatch(master):
+        machine = context._jvm.java.lang.Runtime.getRuntime().availableProcessors()
+        slots = (machine if found[1] == "*" else int(found[1] or 1)) // each
+    elif found := _CLUSTER.fullmatch(master):
+        executors, cores = int(found[1]), int(found[2])
+        most = int(conf.get("spark.cores.max", str(executors * cores)))
+        slots = min(executors * (cores // each), most // each)
+    else:
+        return
+    if slots < workers:
+        raise UsageError(
+            f"{counted(workers, 'worker')} at once need a task each, and the master {master} runs "
+            f"{slots}: ask for fewer --workers, or name a master of more cores"
+        )
 
 
 def end_barriers(spark: Any) -> None:
