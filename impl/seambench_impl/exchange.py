@@ -452,8 +452,8 @@ class _Remote(_Sender):
 
     def __init__(self, request: ExchangeRequest, number: int, addresses: Sequence[str]) -> None:
         within = request.transport == WITHIN or request.pass_through
-        found = [local.find_local(address) for address in addresses if within]
-        self._here = [registry for registry in found if registry is not None]
+        registries = [local.find_local(address) for address in addresses if within]
+        self._here = [registry for registry in registries if registry is not None]
         owner = TrackedAllocator()
         sink = _sink(request, number, format_of(request, owner), addresses)
         super().__init__(request, number, sink, ())

@@ -65,11 +65,11 @@ def _loader(name: str, parts: list[Path]) -> JniLoader:
             classes = _from_sources(part, classes)
     jpype = classes.jpype
     try:
-        found = jpype.JClass("java.lang.Class").forName(name, True, classes.loader)
+        scanner_class = jpype.JClass("java.lang.Class").forName(name, True, classes.loader)
     except jpype.JException as error:
         path = os.pathsep.join(map(str, parts))
         raise UsageError(f"java:{name}: no such class is on the class path {path}") from error
-    methods = {str(method.getName()) for method in found.getMethods()}
+    methods = {str(method.getName()) for method in scanner_class.getMethods()}
     if not methods & _FOUND_BY_NAME:
         raise UsageError(
             f"java:{name} does not extend {_SCANNER}, nor has it StarRocks' methods "
@@ -126,9 +126,9 @@ def java_columns(name: str) -> JavaColumns:
 def java_reader(name: str) -> JavaReader | BoundReader:
     """The scan seam by a user's scanner: one of ours as it is, one of another package by units."""
     loader, facts = _loaded(name)
-    found = loader.classes.java_class(name).class_
+    class_ = loader.classes.java_class(name).class_
     ours = (loader.classes.java_class(one).class_ for one in (_SCANNER, _FACTORY))
-    reader = JavaReader if any(one.isAssignableFrom(found) for one in ours) else BoundReader
+    reader = JavaReader if any(one.isAssignableFrom(class_) for one in ours) else BoundReader
     return reader(name, loader, facts)
 
 

@@ -84,10 +84,10 @@ class _Reader:
 
     def _format(self, request: ScanRequest) -> ReaderFormat:
         names = [one.name for one in self.formats]
-        found = recognised_format(request.table, request.storage_options, readable=names)
-        if found.name not in names:
-            raise RefusedError(f"{request.table}: {self.name} does not read {found.title} tables")
-        return _among(self.formats, found.name)
+        own = recognised_format(request.table, request.storage_options, readable=names)
+        if own.name not in names:
+            raise RefusedError(f"{request.table}: {self.name} does not read {own.title} tables")
+        return _among(self.formats, own.name)
 
 
 def _among(formats: Sequence[ReaderFormat], name: str) -> ReaderFormat:

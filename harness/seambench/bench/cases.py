@@ -126,7 +126,7 @@ def _streamed(reader: Reader, growth: MemoryRun, wanted: int, columns: Sequence[
     """Growth by a run here, and the peak of a stream in a process of its own."""
 
     def run() -> tuple[Finding | Arrived, int | None, int | None]:
-        found, _, growth_bytes = growth()
+        finding, _, growth_bytes = growth()
         request = reader.request(SCANNED, columns)
         drained = run_drain(
             reader.name,
@@ -137,10 +137,10 @@ def _streamed(reader: Reader, growth: MemoryRun, wanted: int, columns: Sequence[
                 "threads": request.threads,
             },
         )
-        if found.wrong is None and drained.rows != wanted:
+        if finding.wrong is None and drained.rows != wanted:
             lost = f"streamed, {counted(drained.rows, 'row')} came; {wanted} are expected"
-            found = _with_difference(found, lost)
-        return found, drained.peak_bytes, growth_bytes
+            finding = _with_difference(finding, lost)
+        return finding, drained.peak_bytes, growth_bytes
 
     return run
 
@@ -222,16 +222,16 @@ class QueryCase:
         key = dataset.name, state
         if key not in self._answers:
             name = f"q{self._number:02d}"
-            found = answer(dataset, name, self._sql, state)
+            right = answer(dataset, name, self._sql, state)
             plain = dataset.expected("snapshot") == dataset.expected("base")
             if dataset.scale == 1 and plain and hasattr(self._suite, "published_answers"):
-                problem = _published_problem(self._suite, self._number, found.rows)
+                problem = _published_problem(self._suite, self._number, right.rows)
                 if problem is not None:
                     raise SeambenchError(
                         f"{name}: the oracle's answer is not the published one: {problem}"
                     )
             ordered = self._suite.ordered(self._number)
-            self._answers[key] = ExpectedAnswer(found.digest, found.columns, found.rows, ordered)
+            self._answers[key] = ExpectedAnswer(right.digest, right.columns, right.rows, ordered)
         return self._answers[key]
 
 

@@ -72,10 +72,10 @@ Plan: TypeAlias = Callable[..., Kernels]
 def find_kernels(module: str) -> Plan:
     """The function of a module that offers kernels."""
     try:
-        found = import_module(module)
+        loaded = import_module(module)
     except ModuleNotFoundError as error:
         raise UsageError(f"there is no module {error.name}") from error
-    plan: Plan | None = getattr(found, "kernels", None)
+    plan: Plan | None = getattr(loaded, "kernels", None)
     if plan is None:
         raise UsageError(f"{module} offers no kernels: it has no function of that name")
     return plan

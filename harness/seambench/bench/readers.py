@@ -101,9 +101,9 @@ class Opened:
                 scan.relation(self._con).create_view(table)
                 continue
             pushes = scanner.capabilities.get("pushdown")
-            found = scan.dataset() if pushes else StreamDataset(scanner, request, scan.schema)
-            self._streams.append(found)
-            self._con.register(table, found)
+            stream = scan.dataset() if pushes else StreamDataset(scanner, request, scan.schema)
+            self._streams.append(stream)
+            self._con.register(table, stream)
 
     def answer(self, sql: str) -> Sequence[tuple[Any, ...]]:
         """The rows of a query over all tables of the data set."""

@@ -107,20 +107,20 @@ def audit(
     scanner = cast("Scanner", registry.resolve("scan", reader or registry.default_reader()))
     err = error_console()
     with err.status("auditing") as status:
-        found = run(scanner, plan, lambda now: status.update(plain_text(now)))
+        result = run(scanner, plan, lambda now: status.update(plain_text(now)))
     if page is not None:
         from seambench.report.audit_page import write_audit_page
 
-        write_audit_page(found, page)
+        write_audit_page(result, page)
         err.print(f"page: {page}", markup=False)
-    _show(found, as_json=as_json)
-    if found.damage:
+    _show(result, as_json=as_json)
+    if result.damage:
         raise typer.Exit(_DAMAGED)
-    if found.disagrees:
+    if result.disagrees:
         raise typer.Exit(_DISAGREED)
-    if found.breaks:
+    if result.breaks:
         raise typer.Exit(_BROKEN)
-    if peer and (not found.answered or len(found.peers) < len(peer)):
+    if peer and (not result.answered or len(result.peers) < len(peer)):
         err.print("not every reader that was named has answered")
         raise typer.Exit(_UNANSWERED)
 

@@ -141,9 +141,9 @@ def _seams() -> Iterator[Finding]:
             advice = "mend it, or install anew what announces it"
             yield Finding(f"{seam} seam", False, str(error), advice)
             continue
-        found = f"{counted(len(names), 'implementation')}: {', '.join(names)}"
+        listed = f"{counted(len(names), 'implementation')}: {', '.join(names)}"
         yield Finding(
-            f"{seam} seam", bool(names), found, "`seambench list implementations` says why"
+            f"{seam} seam", bool(names), listed, "`seambench list implementations` says why"
         )
 
 
@@ -163,12 +163,12 @@ def _formats() -> Iterator[Finding]:
 
     for name in format_names():
         try:
-            found = resolve_format(name)
+            format_ = resolve_format(name)
         except SeambenchError as error:
             yield Finding(f"table format {name}", False, "no", str(error))
             continue
-        for package in found.bundle(None).packages:
-            yield _jar(found.title, package)
+        for package in format_.bundle(None).packages:
+            yield _jar(format_.title, package)
 
 
 def _jar(title: str, package: str) -> Finding:
@@ -225,10 +225,10 @@ def _package(
     module: str, distribution: str, name: str, requirement: str, needed_for: str
 ) -> Finding:
     try:
-        found = importlib.util.find_spec(module) is not None
+        there = importlib.util.find_spec(module) is not None
     except ModuleNotFoundError:  # not even the package around it is there
-        found = False
-    if not found:
+        there = False
+    if not there:
         return Finding(name, False, "no", how_to_install(requirement), needed_for)
     from importlib import metadata
 

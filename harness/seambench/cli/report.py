@@ -128,8 +128,8 @@ def _regressions(history: Path) -> None:
     if not history.is_dir():
         raise UsageError(f"{history}: no results by commit; `asv run` leaves them there")
     problems: list[Problem] = []
-    found = regressions(history, problems)
-    for kernel, step in found:
+    steps = regressions(history, problems)
+    for kernel, step in steps:
         words = {"seconds": "slower", "bytes": "more memory"}
         more = words.get(kernel.unit, f"more {kernel.unit}")
         typer.echo(
@@ -139,6 +139,6 @@ def _regressions(history: Path) -> None:
         )
     for problem in problems:
         typer.echo(f"no results: {problem.file}: {problem.reason}", err=True)
-    unexplained = sum(not step.reason for _, step in found)
-    typer.echo(f"{counted(len(found), 'regression')}, {unexplained} not acknowledged", err=True)
+    unexplained = sum(not step.reason for _, step in steps)
+    typer.echo(f"{counted(len(steps), 'regression')}, {unexplained} not acknowledged", err=True)
     raise typer.Exit(1 if problems or unexplained else 0)

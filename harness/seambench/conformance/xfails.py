@@ -117,9 +117,9 @@ def _other_than(entry: Xfail, outcome: Outcome) -> str:
     """How an outcome is another than the one that is known; empty where it is that one."""
     if outcome.outcome not in entry.outcomes:
         return f"with {' or '.join(entry.outcomes)}, not with {outcome.outcome}"
-    found = outcome.digest
-    if found and entry.digests and found not in entry.digests:
-        return f"in another way (digest {found}, not {' or '.join(entry.digests)})"
+    digest = outcome.digest
+    if digest and entry.digests and digest not in entry.digests:
+        return f"in another way (digest {digest}, not {' or '.join(entry.digests)})"
     return ""
 
 
@@ -129,17 +129,17 @@ def write_digests(file: Xfails, outcomes: Iterable[Outcome]) -> int:
     The outcomes are of one run over all the versions that its entries are about. Gives how many
     entries are others now.
     """
-    found: dict[str, set[str]] = {}
+    digests: dict[str, set[str]] = {}
     for one in outcomes:
         entry = file.entry_of(one)
         if entry and one.digest and (one.came or one.outcome) in entry.outcomes:
-            found.setdefault(one.case, set()).add(one.digest)
+            digests.setdefault(one.case, set()).add(one.digest)
     text = file.source.read_text(encoding="utf-8")
     head, *blocks = re.split(r"(?m)^(?=\[\[xfail\]\]$)", text)
     changed = 0
     for at, block in enumerate(blocks):
         [id_] = re.findall(r'(?m)^id = "([^"]*)"$', block)
-        if new := sorted(found.get(id_, ())):
+        if new := sorted(digests.get(id_, ())):
             listed = ", ".join(f'"{one}"' for one in new)
             kept = re.sub(r"(?m)^digests = .*\n", "", block).rstrip("\n")
             ending = "\n" if block is blocks[-1] else "\n\n"

@@ -295,13 +295,13 @@ def layouts_of(name: str) -> Layouts:
     Raises:
         UsageError: an unknown name, or a format without data sets.
     """
-    found = resolve_format(name)
-    if found.layouts is None:
+    format_ = resolve_format(name)
+    if format_.layouts is None:
         raise UsageError(
-            f"there are no data sets of {found.title} tables: their rows never change; "
+            f"there are no data sets of {format_.title} tables: their rows never change; "
             f"there are some of {', '.join(formats_of_data())}"
         )
-    return found.layouts
+    return format_.layouts
 
 
 def announced_formats() -> list[TableFormat]:

@@ -85,29 +85,29 @@ def _kind(seam: str, name: str, without: tuple[str | None, ...]) -> str | None:
 
 def resolve(seam: str, name: str) -> Any:
     """A fresh instance of the implementation that a name stands for; see the module's text."""
-    found = find_seam(seam)
+    known = find_seam(seam)
     first, arrow, second = name.partition(PAIR)
     if arrow:
-        return found.pair(resolve(seam, first), resolve(found.reader or seam, second))
+        return known.pair(resolve(seam, first), resolve(known.reader or seam, second))
     first, plus, second = name.partition(BESIDE)
-    if plus and type(found).beside is not Seam.beside:  # elsewhere a command may have that word
-        return found.beside(resolve(seam, first), resolve(seam, second))
+    if plus and type(known).beside is not Seam.beside:  # elsewhere a command may have that word
+        return known.beside(resolve(seam, first), resolve(seam, second))
     versioned = peer_of(seam, name)
     kind, colon, rest = name.partition(":")
     if versioned is not None:
-        made = _of_version(found, *versioned)
-    elif colon and kind in found.doors:
-        made = found.doors[kind](rest)
+        made = _of_version(known, *versioned)
+    elif colon and kind in known.doors:
+        made = known.doors[kind](rest)
     elif colon and kind in _NO_MODULES:
         raise RefusedError(f"{name}: the {seam} seam has no door `{kind}`")
     elif colon and (door := grouped(_DOORS).get(f"{seam}.{kind}")):
         made = load(door[0], name)(rest)
     elif colon:
-        made = _instance(found, name, load(EntryPoint(name, name, _IMPLEMENTATIONS), name))
+        made = _instance(known, name, load(EntryPoint(name, name, _IMPLEMENTATIONS), name))
     else:
         point = pick(_announced(seam), name, f"implementation of the {seam} seam")
-        made = _instance(found, name, load(point, name))
-    found.require_words(made.capabilities, name)
+        made = _instance(known, name, load(point, name))
+    known.require_words(made.capabilities, name)
     return made
 
 
@@ -122,10 +122,10 @@ def module_file(seam: str, name: str) -> Path | None:
 def file_of_module(name: str) -> Path | None:
     """The file of a module, if there is such a one; it is not imported for that."""
     try:
-        found = find_spec(name)
+        spec = find_spec(name)
     except (Exception, SystemExit):  # as in `load`: the package around it is imported
         return None
-    return Path(found.origin) if found is not None and found.has_location and found.origin else None
+    return Path(spec.origin) if spec is not None and spec.has_location and spec.origin else None
 
 
 def _of_version(seam: Seam, peer: Peer, version: str) -> Any:
@@ -151,8 +151,8 @@ def default_reader() -> str:
     """The reader that is meant where none is named: the announced library's."""
     known = grouped(_LIBRARIES)
     if len(known) != 1:
-        found = ", ".join(sorted(known)) or "none"
-        raise UsageError(f"name a reader: one library has to be announced, found are {found}")
+        listed = ", ".join(sorted(known)) or "none"
+        raise UsageError(f"name a reader: one library has to be announced, found are {listed}")
     (library,) = known
     meant = pick(known, library, "library").value
     short = (n for n, points in _announced("scan").items() if meant in (p.value for p in points))

@@ -220,14 +220,14 @@ class _Plan:
             return None
         dataset = open_dataset(folder)
         wanted = _knobs(layout, self._options, self._tables, self._options.slices)
-        found = dataset.manifest["knobs"]
-        _require_share(layout, found.get("slices", 1))
+        knobs = dataset.manifest["knobs"]
+        _require_share(layout, knobs.get("slices", 1))
         for name, value in wanted.items():
             if name == "slices" and self._options.slices is None:
                 continue
-            if found.get(name) != value:
+            if knobs.get(name) != value:
                 raise UsageError(
-                    f"data set {folder} exists with {name} {found.get(name)}, asked for was "
+                    f"data set {folder} exists with {name} {knobs.get(name)}, asked for was "
                     f"{value}: choose another folder with --data, or make it again with --force"
                 )
         return dataset

@@ -257,10 +257,10 @@ class _Writing:
                 name: self._write_table(layout, name, folder / name) for name in self.making.tables
             }
             with self.spark.step(f"{layout.name}: checking"):
-                found = {name: expected.result() for name, expected in expecting.items()}
-                for name, (expectation, _) in found.items():
+                expectations = {name: expected.result() for name, expected in expecting.items()}
+                for name, (expectation, _) in expectations.items():
                     self.format.writer.check(folder / name, expectation.groups)
-                self._finish(layout, folder, found, seconds)
+                self._finish(layout, folder, expectations, seconds)
 
     def _updates(self, layout: Layout, table: str) -> Updates:
         share = layout.share if layout.changes else 0

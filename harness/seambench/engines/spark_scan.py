@@ -174,8 +174,8 @@ def _own_errors(log: Path | None) -> Iterator[None]:
     except SeambenchError:
         raise
     except Exception as error:
-        found = OWN_ERROR.findall(str(error))
-        if not found:
+        ours = OWN_ERROR.findall(str(error))
+        if not ours:
             raise explain_failure(error, log, "reading the table's slices") from error
-        name, message = found[-1]
+        name, message = ours[-1]
         raise getattr(errors, name, SeambenchError)(message) from None

@@ -71,10 +71,10 @@ def _find(table: Path, name: str, damage: Damage) -> Path:
     if kind not in damage.FILES:
         kinds = "".join(f"{known}:N, " for known in damage.FILES)
         raise UsageError(f"{name!r} names no file: {kinds}or path:GLOB")
-    found = sorted(damage.FILES[kind](table), key=_natural)
-    if not number.isdigit() or not 1 <= int(number) <= len(found):
-        raise UsageError(f"{name!r}: there are {counted(len(found), 'such file')}")
-    return found[int(number) - 1]
+    files = sorted(damage.FILES[kind](table), key=_natural)
+    if not number.isdigit() or not 1 <= int(number) <= len(files):
+        raise UsageError(f"{name!r}: there are {counted(len(files), 'such file')}")
+    return files[int(number) - 1]
 
 
 @dataclass(frozen=True)

@@ -170,10 +170,10 @@ def standing_run(bar: Bar, records: Sequence[Record]) -> list[Record] | str:
     """A record of each side of a bar, of the newest run that has its figure, or why none."""
     reason = "no record has it"
     for run in _runs(bar, records):
-        found = _whole(bar, run)
-        if isinstance(found, Judged):
+        figure = _whole(bar, run)
+        if isinstance(figure, Judged):
             return run
-        reason = reason if reason != "no record has it" else found
+        reason = reason if reason != "no record has it" else figure
     return reason
 
 
@@ -182,10 +182,10 @@ def judged_runs(bar: Bar, records: Sequence[Record]) -> Iterator[Judged]:
     taken: set[str] = set()
     for run in _runs(bar, records):
         ids = {record.run.id for record in run}
-        found = _whole(bar, run) if ids.isdisjoint(taken) else None
-        if isinstance(found, Judged):
+        figure = _whole(bar, run) if ids.isdisjoint(taken) else None
+        if isinstance(figure, Judged):
             taken |= ids
-            yield found
+            yield figure
 
 
 def _whole(bar: Bar, run: Sequence[Record]) -> Judged | str:
@@ -218,14 +218,14 @@ def _figure(bar: Bar, run: Sequence[Record]) -> Judged | str:
     """The figure of a run, or why it has none."""
     sides = [bar.numerator, *([bar.denominator] if bar.denominator else [])]
     timings = [side.of(record, bar.scale) for side, record in zip(sides, run, strict=True)]
-    for record, found in zip(run, timings, strict=True):
-        why = next((why for timing in found.values() if (why := unfit(record, timing))), None)
+    for record, own in zip(run, timings, strict=True):
+        why = next((why for timing in own.values() if (why := unfit(record, timing))), None)
         if why is not None:
             return why
     newest = max(run, key=lambda record: record.run.started_utc)
     about = newest.run
     source = f"{about.id}, {about.started_utc[:10]}, commit {(about.commit or '?')[:7]}"
-    samples = [[_samples(bar, one) for _, one in sorted(found.items())] for found in timings]
+    samples = [[_samples(bar, one) for _, one in sorted(own.items())] for own in timings]
     if any(not side for one in samples for side in one):
         return f"nobody measured {bar.measure}"
     if bar.denominator is None:
@@ -234,7 +234,7 @@ def _figure(bar: Bar, run: Sequence[Record]) -> Judged | str:
     if bar.measure == "peak_mib":
         means = [statistics.geometric_mean([side[0] for side in one]) for one in samples]
         return Judged(bar, means[0] / means[1], source=source, newest=newest)
-    names = [set(found) for found in timings]
+    names = [set(own) for own in timings]
     if len(names[0]) != len(names[1]) or (len(names[0]) > 1 and names[0] != names[1]):
         return f"its sides have {len(names[0])} and {counted(len(names[1]), 'case')}, which differ"
     paired = run[0].run.id == run[1].run.id

@@ -116,7 +116,7 @@ def relation_difference(
         int(con.execute(f"SELECT count(*) FROM {side}").fetchall()[0][0])  # noqa: S608 - the caller's own relations
         for side in (expected, actual)
     ]
-    found = []
+    problems = []
     if columns:
         listed = ", ".join(quote(name) for name in columns)
         for word, some, others in (("missing", expected, actual), ("extra", actual, expected)):
@@ -124,10 +124,10 @@ def relation_difference(
                 f"SELECT {listed} FROM {some} EXCEPT ALL SELECT {listed} FROM {others} "  # noqa: S608 - names are quoted
                 "ORDER BY ALL LIMIT 1"
             ).fetchall()
-            found += [f"first {word} row: {_show(row)}" for row in rows]
+            problems += [f"first {word} row: {_show(row)}" for row in rows]
     if counts[0] != counts[1]:
-        found.insert(0, f"{counted(counts[0], 'row')} expected, {counts[1]} found")
-    return "; ".join(found) or None
+        problems.insert(0, f"{counted(counts[0], 'row')} expected, {counts[1]} found")
+    return "; ".join(problems) or None
 
 
 def _equal(expected: Any, actual: Any) -> bool:

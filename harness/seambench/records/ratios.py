@@ -78,7 +78,7 @@ def mean_ratio(
 
 
 def _of(drawn: Sequence[tuple[float, Floats]], count: int, *, paired: bool) -> Ratio:
-    value = float(np.exp(np.mean([np.log(found) for found, _ in drawn])))
+    value = float(np.exp(np.mean([np.log(ratio) for ratio, _ in drawn])))
     whole = np.exp(np.mean([np.log(draws) for _, draws in drawn], axis=0))
     low, high = (float(end) for end in np.percentile(whole, _ENDS))
     return Ratio(value, low, high, count, paired)

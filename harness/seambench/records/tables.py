@@ -216,12 +216,12 @@ def _cells(
 
 
 def _cell(table: Table, side: Side, records: Sequence[Record]) -> str:
-    found = [timing for one in records for timing in side.of(one, table.scale).values()]
-    if not found or not all(timing.hot for timing in found):
+    timed = [timing for one in records for timing in side.of(one, table.scale).values()]
+    if not timed or not all(timing.hot for timing in timed):
         return ""
     if table.unit == "rate":
-        return _rate(found[0])
-    seconds = statistics.geometric_mean([statistics.median(timing.hot) for timing in found])
+        return _rate(timed[0])
+    seconds = statistics.geometric_mean([statistics.median(timing.hot) for timing in timed])
     return f"{seconds:.3g}"
 
 

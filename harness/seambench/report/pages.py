@@ -250,31 +250,31 @@ def _by_runs(
 ) -> _Held:
     """A page for each set of runs; the first one is the page that all others lead to."""
     known = run_sets(content.figured.records, is_of_tables, counted)
-    sets = [(one, found) for one in known if (found := view(one, known)) is not None]
+    sets = [(one, held) for one in known if (held := view(one, known)) is not None]
     if not sets:
         return {"": {"runs": None, "figures": [], "tables": []}}
     named = [(one, f"-{one.id}" if at else "") for at, (one, _) in enumerate(sets)]
     pages = {}
-    for (one, found), (_, suffix) in zip(sets, named, strict=True):
+    for (one, held), (_, suffix) in zip(sets, named, strict=True):
         others = [(other, its) for other, its in named if other is not one]
-        pages[suffix] = {"runs": one, "others": others, **found}
+        pages[suffix] = {"runs": one, "others": others, **held}
     return pages
 
 
 def _cost_view(one: RunSet, sets: Sequence[RunSet]) -> Mapping[str, Any] | None:
-    found = figures(one)
-    if not found:
+    drawn = figures(one)
+    if not drawn:
         return None
-    labels = dict.fromkeys(curve.reader.label for figure in found for curve in figure.curves)
+    labels = dict.fromkeys(curve.reader.label for figure in drawn for curve in figure.curves)
     numbers = {label: at for at, label in enumerate(labels)}
     return {
-        "figures": found,
+        "figures": drawn,
         "written": written(one),
         "slices": slice_tables(one),
         "growth": growth_tables(one, sets),
         "numbers": numbers,
         "chart": partial(charts.cost_chart, numbers=numbers),
-        "whats": list(dict.fromkeys(figure.what for figure in found)),
+        "whats": list(dict.fromkeys(figure.what for figure in drawn)),
     }
 
 

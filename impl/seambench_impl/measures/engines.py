@@ -108,8 +108,8 @@ class _DuckDBScan(PeerScan):
                 connection.execute(f"SET threads = {int(self._request.threads)}")
             rows = connection.read_parquet(self._files)
             # DuckDB has no relation without columns.
-            found = rows.select(*(f'"{name}"' for name in names)) if names else rows.select("1")
-            for batch in found.to_arrow_reader(_BATCH_ROWS):
+            selected = rows.select(*(f'"{name}"' for name in names)) if names else rows.select("1")
+            for batch in selected.to_arrow_reader(_BATCH_ROWS):
                 yield batch if names else batch.select([])
 
 
@@ -133,18 +133,18 @@ class _PolarsScan(PeerScan):
         """The rows of a query in Polars' SQL; see `seambench.contracts.scan.Answering`."""
         polars = import_peer("polars", "polars", "peers")
         frames = {
-            name: found._frame
-            if isinstance(found, _PolarsScan)
-            else polars.scan_parquet(f"{found}/*.parquet")
-            for name, found in tables.items()
+            name: table._frame
+            if isinstance(table, _PolarsScan)
+            else polars.scan_parquet(f"{table}/*.parquet")
+            for name, table in tables.items()
         }
         rows: Sequence[tuple[Any, ...]] = polars.SQLContext(frames).execute(sql).collect().rows()
         return rows
 
     def _read(self, names: list[str]) -> Iterator[pa.RecordBatch]:
         if names:
-            found = plain_table(self._frame.select(names).collect().to_arrow())
-            yield from found.cast(self.schema).to_batches()
+            rows = plain_table(self._frame.select(names).collect().to_arrow())
+            yield from rows.cast(self.schema).to_batches()
             return
         polars = import_peer("polars", "polars", "peers")
         count = self._frame.select(polars.len()).collect().item()
@@ -186,8 +186,8 @@ class Arro3Files(_FilesReader):
                     if not names:
                         yield batch.select([])
                         continue
-                    found = pa.Table.from_batches([batch]).select(names)
-                    yield from plain_table(found).cast(schema).to_batches()
+                    rows = pa.Table.from_batches([batch]).select(names)
+                    yield from plain_table(rows).cast(schema).to_batches()
 
         return PeerScan(self, request, schema, read)
 
@@ -252,12 +252,12 @@ class _AnewScan:
         with duckdb.connect() as connection:
             if self._request.threads is not None:
                 connection.execute(f"SET threads = {int(self._request.threads)}")
-            for name, found in tables.items():
-                if isinstance(found, _AnewScan):
-                    again: Any = EngineReader().open(found._request)
+            for name, table in tables.items():
+                if isinstance(table, _AnewScan):
+                    again: Any = EngineReader().open(table._request)
                     again.relation(connection).create_view(name)
                 else:
-                    connection.read_parquet(f"{found}/*.parquet").create_view(name)
+                    connection.read_parquet(f"{table}/*.parquet").create_view(name)
             return connection.execute(sql).fetchall()
 
 

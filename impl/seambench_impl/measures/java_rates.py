@@ -56,22 +56,22 @@ def kernels(folder: Path, rows: int = 1_000_000, table: str = "") -> Kernels:
     """Appending, and the slices of a table if one is named."""
     del folder
     made = Rows(name=f"{rows} rows that cost nothing", scale=0)
-    found = [
+    listed = [
         Kernel(f"java/append/{name}", Task(_appending, (types, rows)), made, "step")
         for name, types in (("fixed-width", _FIXED), ("lineitem", _LINEITEM))
     ]
     for name, type_ in _FORMED.items():
         for form in ("binary", "text"):
             task = Task(_appending, ([type_] * 8, rows, form))
-            found.append(Kernel(f"java/form/{name}/{form}", task, made, "step"))
+            listed.append(Kernel(f"java/form/{name}/{form}", task, made, "step"))
     for kind in ("base-alone", "with-logs") if table else ():
         for few in (False, True):
             over = Rows(name=f"slice {kind}, {'four' if few else 'all'} columns", scale=0)
             for way in ("reader-alone", "whole"):
                 case = f"java/{kind}/{'four' if few else 'all'}/{way}"
                 task = Task(_reading, (way, table, kind, few))
-                found.append(Kernel(case, task, over, "step"))
-    return Kernels("scan", "jni", found)
+                listed.append(Kernel(case, task, over, "step"))
+    return Kernels("scan", "jni", listed)
 
 
 def _appending(types: Sequence[str], rows: int, form: str = "binary") -> Competitor:

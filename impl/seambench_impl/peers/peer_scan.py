@@ -140,9 +140,9 @@ class PeerScan:
         names = self._schema.names
         for batch in self._batches(names):
             self._report.rows += batch.num_rows
-            found = batch.select(names)
+            named = batch.select(names)
             # A field may differ in nullability alone; other types would not fit and raise.
-            yield pa.RecordBatch.from_arrays(found.columns, schema=self._schema) if names else found
+            yield pa.RecordBatch.from_arrays(named.columns, schema=self._schema) if names else named
 
 
 class SnapshotReader(Named):
@@ -170,8 +170,8 @@ class SnapshotReader(Named):
         def batches(names: list[str]) -> Iterator[pa.RecordBatch]:
             with self._translated(request):
                 # Without columns one is enough to count rows.
-                found = read(names or whole.names[:1])
-                yield from found.to_batches() if isinstance(found, pa.Table) else found
+                rows = read(names or whole.names[:1])
+                yield from rows.to_batches() if isinstance(rows, pa.Table) else rows
 
         return PeerScan(self, request, schema, batches)
 

@@ -31,15 +31,15 @@ class FolderNames:
 
     def databases(self) -> list[str]:
         """Folders that are called so, those that hold a table, and `default` if one lies beside."""
-        found = set()
+        names = set()
         for name in self._folders(""):
             if name.endswith(_ENDING):
-                found.add(name.removesuffix(_ENDING))
+                names.add(name.removesuffix(_ENDING))
             elif self._holds_table(name):
-                found.add(_DEFAULT)
+                names.add(_DEFAULT)
             elif any(self._holds_table(f"{name}/{one}") for one in self._folders(name)):
-                found.add(name)
-        return sorted(name for name in found if name and "." not in name)
+                names.add(name)
+        return sorted(name for name in names if name and "." not in name)
 
     def tables(self, database: str) -> list[str]:
         """Names of the folders of a database in which a table of any format is."""
@@ -55,16 +55,16 @@ class FolderNames:
         """The folder of a table, which `open_table` takes."""
         database, _, table = name.partition(".")
         parents = self._folders_of(database)
-        found = [_joined(one, table) for one in parents if table in self._folders(one)]
+        places = [_joined(one, table) for one in parents if table in self._folders(one)]
         where = f"{self._storage.root}: {name!r}"
-        if len(found) > 1:  # a folder of the name need not be a table
-            found = [one for one in found if self._holds_table(one)] or found[:1]
-        if len(found) > 1:
-            raise UsageError(f"{where} is {' and '.join(found)}: open_table opens either")
-        if not found:
+        if len(places) > 1:  # a folder of the name need not be a table
+            places = [one for one in places if self._holds_table(one)] or places[:1]
+        if len(places) > 1:
+            raise UsageError(f"{where} is {' and '.join(places)}: open_table opens either")
+        if not places:
             hint = did_you_mean(table, self.tables(database))
             raise InputError(f"{where} is no table of this folder{hint}")
-        return self._storage.full(found[0])
+        return self._storage.full(places[0])
 
     def _folders_of(self, database: str) -> list[str]:
         """Where the tables of a database may lie: below the catalog's folder, an empty text that.

@@ -50,14 +50,14 @@ class IcebergNames:
     def databases(self) -> list[str]:
         """All namespaces, those within others behind a point."""
         with _catalog(self._address) as catalog:
-            found, open_ = [], [()]
+            names, open_ = [], [()]
             while open_:
                 for one in catalog.list_namespaces(open_.pop()):
-                    found.append(".".join(one))
+                    names.append(".".join(one))
                     open_.append(one)
-                if len(found) > _MOST_NAMESPACES:
+                if len(names) > _MOST_NAMESPACES:
                     raise InputError(f"{self._address}: more namespaces than can be listed")
-        return sorted(found)
+        return sorted(names)
 
     def tables(self, database: str) -> list[str]:
         """Names of the tables of a namespace."""

@@ -203,17 +203,17 @@ class Metastore:
 
     def _ask_table(self, name: TableName) -> MetastoreTable:
         with _client(name, self._timeout_s) as client:
-            found = client.get_table(name.database, name.table)
-            sd = found.sd
+            entry = client.get_table(name.database, name.table)
+            sd = entry.sd
             return MetastoreTable(
                 name,
-                found.tableType or "",
+                entry.tableType or "",
                 (sd.location if sd else None) or "",
                 (sd.inputFormat if sd else None) or "",
                 (sd.serdeInfo.serializationLib if sd and sd.serdeInfo else None) or "",
                 {one.name.lower(): one.type for one in (sd.cols if sd else None) or ()},
-                {one.name.lower(): one.type for one in found.partitionKeys or ()},
-                dict(found.parameters or {}),
+                {one.name.lower(): one.type for one in entry.partitionKeys or ()},
+                dict(entry.parameters or {}),
                 dict((sd.serdeInfo.parameters if sd and sd.serdeInfo else None) or {}),
             )
 

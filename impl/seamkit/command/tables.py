@@ -97,11 +97,11 @@ def tables(given: argparse.Namespace) -> int:
     catalog = open_catalog(given.catalog, storage_options(given) or None)
     rows = []
     for name in catalog.tables(given.database):
-        found = _opened(catalog, name, given) if given.columns else {}
+        about = _opened(catalog, name, given) if given.columns else {}
         if given.json:
-            print_json({"schema": JSON_SCHEMA, "table": name, **found})
+            print_json({"schema": JSON_SCHEMA, "table": name, **about})
         else:
-            rows.append((name, *(_text(found.get(one)) for one in _SHOWN)))
+            rows.append((name, *(_text(about.get(one)) for one in _SHOWN)))
     if not given.json:
         heading = ("table", *_SHOWN) if given.columns else ("table",)
         print_rows(heading, [row[: len(heading)] for row in rows])

@@ -293,13 +293,13 @@ class _MergeMapByTime(_MergeMap):
             raise RefusedError(f"{where}: the function {name} compares no {self._time!r}, no text")
 
     def of(self, kept: Any, value: Any) -> Any:
-        found = dict(kept)
+        merged = dict(kept)
         for key, row in value:
             if row is None:
-                found.pop(key, None)
-            elif self._rank(row) > self._rank(found.get(key)):
-                found[key] = row
-        return list(found.items())
+                merged.pop(key, None)
+            elif self._rank(row) > self._rank(merged.get(key)):
+                merged[key] = row
+        return list(merged.items())
 
     def _rank(self, row: Any) -> bytes:
         """As Java compares texts, by units of UTF-16; nothing is below all texts."""

@@ -108,11 +108,11 @@ class PlannedScanner(RowScanner):
     ) -> Self:
         """One whose rows have columns of these names and types."""
         warnings: list[ScanWarning] = []
-        found = rows(ReadContext(allocator or TrackedAllocator(), warnings))
+        read = rows(ReadContext(allocator or TrackedAllocator(), warnings))
         scanner = cls(
             list(types),
             list(types.values()),
-            (tuple(row[name] for name in types) for row in found),
+            (tuple(row[name] for name in types) for row in read),
             fetch_size,
             required=common.required,
             nested=common.nested,

@@ -43,9 +43,9 @@ class _SplitScanner(PlannedScanner):
         scan = scan_from_json(needed(parameters, "split_info"), table=where, where="split_info")
         if not isinstance(scan, UnitScan) or scan.condition is not None:
             raise RefusedError("split_info: a plan with a filter; the engine tests rows itself")
-        found = recognised_format(scan.plan.table).name
-        if found != cls.format:
-            raise UsageError(f"split_info: a plan of a table of {found}, not of {cls.format}")
+        format_ = recognised_format(scan.plan.table).name
+        if format_ != cls.format:
+            raise UsageError(f"split_info: a plan of a table of {format_}, not of {cls.format}")
         for field in scan.schema:
             if is_fine(field.type):
                 raise RefusedError(

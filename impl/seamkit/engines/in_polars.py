@@ -162,11 +162,11 @@ def worded(condition: pl.Expr, schema: pa.Schema) -> pc.Expression | None:
     from seambase.dataset import ScanDataset, has_floats
     from seambase.filters import filter_columns
 
-    found: list[pc.Expression] = []
+    expressions: list[pc.Expression] = []
 
     def note(columns: list[str], expression: pc.Expression | None) -> pa.RecordBatchReader:
         if expression is not None and filter_columns(expression, schema):
-            found.append(expression)
+            expressions.append(expression)
         few = pa.schema([schema.field(name) for name in columns])
         return pa.RecordBatchReader.from_batches(few, [])
 
@@ -177,7 +177,7 @@ def worded(condition: pl.Expr, schema: pa.Schema) -> pc.Expression | None:
             few = pa.schema([schema.field(name) for name in dict.fromkeys(names)])
             if all(few.names):
                 pl.scan_pyarrow_dataset(ScanDataset(few, note)).filter(part).collect()
-    return None if not found else _all_of(found)
+    return None if not expressions else _all_of(expressions)
 
 
 def _parts(condition: pl.Expr) -> Iterator[pl.Expr]:

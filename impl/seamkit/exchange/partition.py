@@ -301,12 +301,12 @@ Key: TypeAlias = "str | pc.Expression"
 
 def column_index(schema: pa.Schema, name: str, what: str) -> int:
     """The number of a key column."""
-    found = schema.get_all_field_indices(name)
-    if not found:
+    places = schema.get_all_field_indices(name)
+    if not places:
         raise UsageError(f"there is no column '{name}' {what}")
-    if len(found) > 1:
+    if len(places) > 1:
         raise UsageError(f"more than one column is called '{name}'")
-    return int(found[0])
+    return int(places[0])
 
 
 class KeyColumns:
@@ -335,9 +335,9 @@ class KeyColumns:
         self.schema = schema
         if not self._is_identity:
             self.schema = self.arrange(_no_rows(schema)).schema
-        found, computed = iter(named), iter(range(len(self._taken), len(self.schema)))
+        places, computed = iter(named), iter(range(len(self._taken), len(self.schema)))
         self.indexes = [
-            self._taken.index(next(found)) if isinstance(key, str) else next(computed)
+            self._taken.index(next(places)) if isinstance(key, str) else next(computed)
             for key in keys
         ]
 

@@ -74,10 +74,10 @@ class SortedMerge:
     def bound(self, input_: int, bound: Bound) -> None:
         """How far an input is that is wanted: nothing less comes from it any more."""
         where = f"the bound of input {input_}"
-        found = sound_stream(bound.key, where, self._key)
-        if len(found) != 1 or found[0].num_rows != 1:
+        batches = sound_stream(bound.key, where, self._key)
+        if len(batches) != 1 or batches[0].num_rows != 1:
             raise InputError(f"{where} is not one row")
-        exported = ExportedBatch(found[0])
+        exported = ExportedBatch(batches[0])
         code = lib.seam_sorted_merge_bound(
             self._pointer, input_, exported.schema, exported.array, self._error
         )

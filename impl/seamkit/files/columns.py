@@ -70,18 +70,18 @@ class Place:
     def child(self, own: TableField, where: str) -> Place | None:
         """What a field of the table is directly within this one; `where` names the file."""
         [key] = own.keys
-        found = self._by_key.get(key, ())
+        same = self._by_key.get(key, ())
         if isinstance(key, int) and self._doubled is not None:  # whichever of them is another's
-            key, found = self._doubled, (self, self)
-        if len(found) > 1:
+            key, same = self._doubled, (self, self)
+        if len(same) > 1:
             what = "the name" if isinstance(key, str) else "the field id"
             raise InputError(f"{where}: two columns have {what} {key!r}")
-        return found[0] if found else None
+        return same[0] if same else None
 
     @cached_property
     def _doubled(self) -> int | None:
         """A field id that two fields have."""
-        numbers = (key for key, found in self._by_key.items() if len(found) > 1)
+        numbers = (key for key, same in self._by_key.items() if len(same) > 1)
         return next((key for key in numbers if isinstance(key, int)), None)
 
     @cached_property
@@ -251,8 +251,8 @@ class Finder:
             return Source(wanted, wanted, wanted.type)
         else:
             raise InputError(f"{self.where}: the table's schema has no field {wanted.name!r}")
-        found = self.file.child(own, self.where)
-        read = found and field_in_file(wanted, own, found, self.where)
+        place = self.file.child(own, self.where)
+        read = place and field_in_file(wanted, own, place, self.where)
         return Source(wanted, read, wanted.type)
 
     def file_schema(self, schema: pa.Schema) -> pa.Schema:
@@ -318,14 +318,14 @@ class FoundReader(OverReader):
 
     def stored(self, schema: pa.Schema) -> tuple[FileReader, Sequence[pa.Field | pa.Scalar]] | None:
         """See `FileReader.stored`; nothing where values are made row by row, or names within."""
-        found = [self._source(wanted).stored for wanted in schema]
-        own = pa.schema([one for one in found if isinstance(one, pa.Field)])
-        below = None if any(one is None for one in found) else self._reader.stored(own)
+        sources = [self._source(wanted).stored for wanted in schema]
+        own = pa.schema([one for one in sources if isinstance(one, pa.Field)])
+        below = None if any(one is None for one in sources) else self._reader.stored(own)
         if below is None:
             return None
         reader, columns = below
         left = iter(columns)
-        return reader, [next(left) if isinstance(one, pa.Field) else one for one in found]
+        return reader, [next(left) if isinstance(one, pa.Field) else one for one in sources]
 
     def row_groups_that_may_match(
         self, condition: pc.Expression, schema: pa.Schema, counted: Collection[str] | None = None
@@ -358,9 +358,9 @@ class FoundReader(OverReader):
         self, schema: pa.Schema, row_groups: Sequence[int] | None = None
     ) -> FileStatistics:
         """What the file's statistics tell of columns whose values are its own."""
-        own = {one.name: found for one in schema if (found := self._with_ranges(one)) is not None}
+        own = {one.name: field for one in schema if (field := self._with_ranges(one)) is not None}
         # Two columns may be the same one of the file.
-        own_schema = pa.schema(list({found.name: found for found in own.values()}.values()))
+        own_schema = pa.schema(list({field.name: field for field in own.values()}.values()))
         known = self._reader.statistics(own_schema, row_groups)
         held = known.columns
         return replace(

@@ -58,11 +58,11 @@ class Kept:
                 self._entries.move_to_end(key)
                 return entry[0]
         folder = self.folder if self.most_bytes else None
-        found = None if folder is None or form is None else folder.get(key, form)
-        if found is None:
+        kept = None if folder is None or form is None else folder.get(key, form)
+        if kept is None:
             return None
-        self._put(key, *found)
-        return found[0]
+        self._put(key, *kept)
+        return kept[0]
 
     def put(self, key: Hashable, value: Any, size_bytes: int, form: Form | None = None) -> None:
         """Keep a value in the place of the one that was there, unless it is too large for all."""

@@ -358,12 +358,12 @@ def footer_of_bytes(footer: pq.FileMetaData, names: Collection[str]) -> pq.FileM
         drop = depth == 1 and name in names
         return [one for one in fields if not (drop and one[0] in _OF_DECIMALS)]
 
-    found = rewritten(footer, change)
-    if found is None:
+    changed = rewritten(footer, change)
+    if changed is None:
         return None
-    kinds = found.schema.to_arrow_schema()
+    kinds = changed.schema.to_arrow_schema()
     are_bytes = all(pa.types.is_fixed_size_binary(kinds.field(name).type) for name in names)
-    return found if are_bytes else None
+    return changed if are_bytes else None
 
 
 def decimals_of(batch: pa.RecordBatch, kinds: Mapping[str, pa.DataType]) -> pa.RecordBatch:

@@ -47,9 +47,9 @@ def read_bitmap(data: bytes | memoryview, most: int = _MOST_POSITIONS) -> Positi
         if not previous < high < 1 << 31:
             raise ValueError("its buckets are not in order, or not those of row numbers")
         previous = high
-        found = _read_bitmap_32(reader, left)
-        pieces += [(high << 32) + (one.key << 16) + one.values for one in found]
-        left -= sum(len(one.values) for one in found)
+        containers = _read_bitmap_32(reader, left)
+        pieces += [(high << 32) + (one.key << 16) + one.values for one in containers]
+        left -= sum(len(one.values) for one in containers)
     if reader.at != len(data):
         raise ValueError(f"{counted(len(data) - reader.at, 'byte', 'follow')} it")
     joined = np.concatenate(pieces) if pieces else np.empty(0, np.int64)
@@ -67,11 +67,11 @@ def united_32(first: bytes, second: bytes) -> bytes:
     whole: dict[int, _Container] = {}
     for data in (first, second):
         reader = _Reader(memoryview(data))
-        found = _read_bitmap_32(reader, _MOST_POSITIONS)
+        containers = _read_bitmap_32(reader, _MOST_POSITIONS)
         if reader.at != len(data):
             raise ValueError(f"{counted(len(data) - reader.at, 'byte', 'follow')} it")
         previous = -1
-        for one in found:
+        for one in containers:
             if one.key <= previous or (np.diff(one.values) <= 0).any():
                 raise ValueError("its values are not in order")
             if one.runs and one.runs != len(_runs(one.values)):

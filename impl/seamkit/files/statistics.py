@@ -117,19 +117,19 @@ def footer_statistics(
     numbers = range(footer.num_row_groups) if row_groups is None else row_groups
     groups = [footer.row_group(i) for i in numbers]
     rows = [group.num_rows for group in groups]
-    ordered, found = orders_bytes(footer), {}
+    ordered, ranges = orders_bytes(footer), {}
     for wanted in schema:
         name, kind = wanted.name, wanted.type
         if name not in own.names:
-            found[name] = ColumnRange(sum(rows))
+            ranges[name] = ColumnRange(sum(rows))
         elif not _is_ordered(kind) or own.field(name).type != kind or paths.count(name) != 1:
             continue
         else:
             chunks = [group.column(paths.index(name)).statistics for group in groups]
             known = _of_chunks(chunks, rows, kind)
             is_bytes = footer.schema.column(paths.index(name)).physical_type.endswith("ARRAY")
-            found[name] = known if ordered or not is_bytes else ColumnRange(known.nulls)
-    return FileStatistics(sum(rows), found)
+            ranges[name] = known if ordered or not is_bytes else ColumnRange(known.nulls)
+    return FileStatistics(sum(rows), ranges)
 
 
 def _is_ordered(kind: pa.DataType) -> bool:
@@ -195,9 +195,9 @@ class FooterBounds:
         """Hold the rows of a batch, all of which are of one row group."""
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
             chunks = self._chunks.get((name, pa.types.is_nested(column.type)), ())
-            found = [*leaves(column)]
-            if len(chunks) == len(found):
-                for (number, path), values in zip(chunks, found, strict=True):
+            parts = [*leaves(column)]
+            if len(chunks) == len(parts):
+                for (number, path), values in zip(chunks, parts, strict=True):
                     self._check(values, row_group, number, path)
 
     def _check(self, values: pa.Array, row_group: int, number: int, path: str) -> None:
@@ -216,10 +216,10 @@ class FooterBounds:
             return
         except (ValueError, OverflowError) as error:
             raise InputError(f"{where}: its statistics are not readable ({error})") from error
-        found = pc.min_max(values.cast(least.type))
+        ends = pc.min_max(values.cast(least.type))
         for value, bound, word, beyond in (
-            (found["min"], least, "less than the least", pc.less),
-            (found["max"], greatest, "greater than the greatest", pc.greater),
+            (ends["min"], least, "less than the least", pc.less),
+            (ends["max"], greatest, "greater than the greatest", pc.greater),
         ):
             if beyond(value, bound).as_py():
                 raise InputError(

@@ -209,10 +209,10 @@ def spark_classes() -> JavaClasses:
 
 def spark_jars() -> list[Path]:
     """The jars inside the package pyspark: Spark, Hadoop, Hive, Avro, Parquet, ORC and Janino."""
-    found = importlib.util.find_spec("pyspark")
-    if found is None or found.origin is None:
+    spec = importlib.util.find_spec("pyspark")
+    if spec is None or spec.origin is None:
         raise not_installed("pyspark", "seamkit[jvm]", "a part made of Spark's classes")
-    jars = sorted((Path(found.origin).parent / "jars").glob("*.jar"))
+    jars = sorted((Path(spec.origin).parent / "jars").glob("*.jar"))
     if not jars:
-        raise SeambenchError(f"{found.origin}: this pyspark has no jars")
+        raise SeambenchError(f"{spec.origin}: this pyspark has no jars")
     return jars

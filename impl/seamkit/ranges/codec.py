@@ -65,10 +65,10 @@ def known_words() -> Mapping[str, Callable[..., Any]]:
         package = one.table.partition(":")[0].rpartition(".")[0]
         for stated in one.words:
             module, _, name = stated.partition(":")
-            found: Any = importlib.import_module(f"{package}.{module}")
+            named: Any = importlib.import_module(f"{package}.{module}")
             for part in name.split("."):
-                found = getattr(found, part)
-            words[_word(found)] = found
+                named = getattr(named, part)
+            words[_word(named)] = named
     left = list(words.values())
     while left:
         new = {_word(kind): kind for kind in _classes_of(left.pop())}

@@ -22,11 +22,11 @@ _SETS = (frozenset, abc.Set)
 @functools.cache
 def parameters(function: Callable[..., Any]) -> dict[str, Any]:
     """The parameters of a function or of a class's constructor with their types, in order."""
-    found = function
+    code = function
     if isinstance(function, type) and "__init__" in vars(function):
-        found = vars(function)["__init__"]
-    hints = typing.get_type_hints(found)
-    names = found.__code__.co_varnames[: found.__code__.co_argcount]
+        code = vars(function)["__init__"]
+    hints = typing.get_type_hints(code)
+    names = code.__code__.co_varnames[: code.__code__.co_argcount]
     own = [name for name in names if not (isinstance(function, type) and name == names[0])]
     if not isinstance(function, type) and "." in function.__qualname__:  # a method
         hints[names[0]] = _class_of(function)

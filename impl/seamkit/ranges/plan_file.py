@@ -154,22 +154,22 @@ def scan_from_json(
     listed = document["units"]
     numbers = range(len(listed)) if units is None else units
     picked = [listed[_checked(number, len(listed))] for number in numbers]
-    found = [
+    planned = [
         _unit(decoder, one, f"unit {n}", where) for n, one in zip(numbers, picked, strict=True)
     ]
     plan = ReadPlan(
         table=roots.table,
         schema=decoder.decode(document["schema"], pa.Schema, "schema"),
-        units=found,
+        units=planned,
         heading=decoder.decode(document["heading"], str, "heading"),
         notes=decoder.decode(document["notes"], Sequence[str], "notes"),
         warnings=decoder.decode(document["warnings"], Sequence[ScanWarning], "warnings"),
     )
-    for unit in found:
+    for unit in planned:
         if isinstance(runs := unit.changes, Runs):
             _check_keys(runs, plan.schema, f"{where}: {unit.name}")
     scan = _scan(decoder, document, plan, options, where)
-    for stated, unit in zip(picked, found, strict=True):
+    for stated, unit in zip(picked, planned, strict=True):
         below = scan.below if isinstance(scan, SqlScan) else scan
         assert isinstance(below, UnitScan)
         if stated["path"] != below.path_of(unit):

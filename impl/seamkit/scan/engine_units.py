@@ -107,14 +107,14 @@ def engine_share(
     ways: list[tuple[bool, str]] = []
     rest: list[ReadUnit] = []
     for unit in plan.units:
-        found = _files_of(unit, schema, masks=matches is not None)
-        if not isinstance(found, str) and not by_query:
-            found = _why_ours(unit, found) or found
-        if isinstance(found, str):
-            ways.append((False, found))
+        files_or_why = _files_of(unit, schema, masks=matches is not None)
+        if not isinstance(files_or_why, str) and not by_query:
+            files_or_why = _why_ours(unit, files_or_why) or files_or_why
+        if isinstance(files_or_why, str):
+            ways.append((False, files_or_why))
             rest.append(unit)
             continue
-        keys = [(unit.changes is not None, _key(files)) for files in found]
+        keys = [(unit.changes is not None, _key(files)) for files in files_or_why]
         if len({*reads, *keys}) > _MOST_READS:
             ways.append((False, f"an engine would have to read {_MOST_READS} partitions apart"))
             rest.append(unit)
@@ -125,7 +125,7 @@ def engine_share(
             unit = _without_file(unit, matches)
             # Only what its file does not hold.
             rest.append(unit)
-        for number, (key, files) in enumerate(zip(keys, found, strict=True)):
+        for number, (key, files) in enumerate(zip(keys, files_or_why, strict=True)):
             _, paths, places = reads.setdefault(key, (files, [], []))
             paths += files.paths
             places.append((unit, number))
@@ -181,11 +181,11 @@ def masked_unit(
         None where all stays with us. The unit that is left has the rows that the file does not
         hold; None where the file holds all.
     """
-    found = _files_of(unit, shown, masks=True)
+    files = _files_of(unit, shown, masks=True)
     tested = filter_columns(condition, schema)
-    if isinstance(found, str) or len(found) != 1 or rules_some_out(unit, condition, schema, tested):
+    if isinstance(files, str) or len(files) != 1 or rules_some_out(unit, condition, schema, tested):
         return None
-    (file,), none = found, np.empty(0, np.bool_)
+    (file,), none = files, np.empty(0, np.bool_)
     if file.ours or not _is_plain(file, unit):
         return None
     file = replace(

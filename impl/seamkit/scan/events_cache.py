@@ -80,8 +80,8 @@ class Matches:
 
 
 def _pack_matches(kept: tuple[object, Matches]) -> pa.RecordBatch:
-    _, found = kept
-    return _pack_words([found.sources, found.rest, np.array([found.n_events], np.int32)])
+    _, matches = kept
+    return _pack_words([matches.sources, matches.rest, np.array([matches.n_events], np.int32)])
 
 
 def _unpack_matches(batch: pa.RecordBatch) -> tuple[tuple[None, Matches], int]:
@@ -322,21 +322,21 @@ class EventsCache:
         """Those that are kept, and the others: of the logs these alone are decoded."""
         store, key = self._place(changes)
         kept = {name: store.get(("column", key, name), _COLUMN) for name in names}
-        found: dict[str, pa.RecordBatch] = {
+        columns: dict[str, pa.RecordBatch] = {
             name: one[1]
             for name, one in kept.items()
             if one and one[1].schema.names == [name] and one[1].num_rows == n_events
         }
-        missing = [name for name in kept if name not in found]
+        missing = [name for name in kept if name not in columns]
         if missing:
             further = changes.further(missing, context)
             if further.num_rows != n_events:
                 raise InputError(_CHANGED)
             if store is self._own or self._place(changes) == (store, key):
                 _keep_columns(store, key, changes, further)
-            found |= {name: further.select([name]) for name in missing}
-        schema = pa.schema([found[name].schema.field(0) for name in names])
-        return batch_of([found[name].column(0) for name in names], schema, n_events)
+            columns |= {name: further.select([name]) for name in missing}
+        schema = pa.schema([columns[name].schema.field(0) for name in names])
+        return batch_of([columns[name].column(0) for name in names], schema, n_events)
 
     def keep_matches(self, changes: Keyed, matches: Matches) -> None:
         """Keep them beside the events that they were found with, if these are kept."""
@@ -521,11 +521,11 @@ def changed_rows(
     changes, file, cache = changed.changes, changed.file, changed.matches.events
     known = cache.changed(changes)
     if known is None:
-        found = changed.matches.of(file, changes, context)
-        if found is None:
+        matches = changed.matches.of(file, changes, context)
+        if matches is None:
             own = cache.of(changes, whole=False)
             return UnitMerge(file, own, schema, wanted, context).all_rows()
-        known = found.changed, found.n_events
+        known = matches.changed, matches.n_events
     rows, n_events = known
     if not len(rows):
         return iter(())

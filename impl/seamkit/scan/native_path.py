@@ -155,8 +155,8 @@ def _selected(
     """The rows of one row group that meet the condition, of those that are there."""
     handed_out = pa.schema([wanted.schema.field(name) for name in wanted.columns])
     tested = pa.schema([wanted.schema.field(name) for name in wanted.tested])
-    found = None if pages is None else _tested_in_pages(pages, reader, wanted, group, there)
-    mask, kept = found or _test(
+    by_pages = None if pages is None else _tested_in_pages(pages, reader, wanted, group, there)
+    mask, kept = by_pages or _test(
         (
             wanted.whole(batch, tested)
             for batch in reader.batches(

@@ -225,15 +225,15 @@ def rules_some_out(
 
 def _in_buckets(units: Sequence[ReadUnit], condition: pc.Expression) -> list[bool]:
     """For each unit whether its bucket may hold keys that meet a condition."""
-    found: dict[int, Collection[int] | None] = {}
+    by_buckets: dict[int, Collection[int] | None] = {}
     kept = []
     for unit in units:
         numbers = None
         if unit.bucket is not None:
             buckets, number = unit.bucket
-            if id(buckets) not in found:
-                found[id(buckets)] = buckets.numbers(condition)
-            numbers = found[id(buckets)]
+            if id(buckets) not in by_buckets:
+                by_buckets[id(buckets)] = buckets.numbers(condition)
+            numbers = by_buckets[id(buckets)]
         kept.append(numbers is None or number in numbers)
     return kept
 

@@ -447,15 +447,15 @@ class KeyRange:
 
     def own(self, batch: pa.RecordBatch, kept: pa.BooleanArray | None) -> pa.RecordBatch:
         """The rows of a batch that are in the range; a null, which no key has, stays."""
-        keys, found = batch.column(self.column.name), batch.num_rows
-        if found and keys.null_count == 0:
+        keys, rows = batch.column(self.column.name), batch.num_rows
+        if rows and keys.null_count == 0:
             extremes = pc.min_max(keys)
             if not (self._has(extremes["min"]) and self._has(extremes["max"])):
                 inside = self._test(keys)
-                found = inside.true_count
+                rows = inside.true_count
                 kept = inside if kept is None else pc.and_(inside, kept)
         with self.tally.lock:
-            self.tally.rows += found
+            self.tally.rows += rows
         return batch if kept is None else batch.filter(kept)
 
     def ended(self, where: str) -> None:
@@ -497,9 +497,9 @@ def key_ranges(changes: Runs, schema: pa.Schema, parts: int) -> Sequence[KeyRang
     leasts: list[tuple[pa.Scalar, int]] = []
     for file in largest:
         reader = file.open()
-        found = reader.leasts(column.name, column.type)
-        rows = [reader.rows_in([i]) for i in range(len(found))]
-        leasts += zip(found, rows, strict=True)
+        keys = reader.leasts(column.name, column.type)
+        rows = [reader.rows_in([i]) for i in range(len(keys))]
+        leasts += zip(keys, rows, strict=True)
     cuts = _cuts(leasts, parts)
     if not cuts:
         return []

@@ -243,13 +243,13 @@ class Scan(Hinted, ABC):
             raise UsageError(f"{count!r} groups: a whole number from 1 on is meant")
         # The heaviest first, each to the group that has least so far.
         weights = self.part_bytes()
-        found: list[list[int]] = [[] for _ in range(min(count, len(weights)))]
-        loads = [(0, number) for number in range(len(found))]
+        groups: list[list[int]] = [[] for _ in range(min(count, len(weights)))]
+        loads = [(0, number) for number in range(len(groups))]
         for part in sorted(range(len(weights)), key=lambda part: (-weights[part], part)):
             load, number = heapq.heappop(loads)
-            found[number].append(part)
+            groups[number].append(part)
             heapq.heappush(loads, (load + weights[part], number))
-        return [sorted(group) for group in found]
+        return [sorted(group) for group in groups]
 
     def plans(self, groups: Sequence[Sequence[int]]) -> tuple[list[str], Callable[[str], Scan]]:
         """The parts as data for other processes: for each group of them a plan as JSON.

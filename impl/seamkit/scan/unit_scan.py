@@ -293,13 +293,13 @@ class UnitScan(Scan):
         """The plan in words: each unit, its path, its files, and why."""
         plan = self.plan
         lines = [f"{plan.table}: {plan.heading or counted(len(plan.units), 'unit')}"]
-        found = ruled_out_by(plan.units, self.condition, plan.schema)
+        ruled = ruled_out_by(plan.units, self.condition, plan.schema)
         partitions = [ReadUnit(unit.name, (), unit.partition) for unit in plan.units]
         within = units_that_may_match(partitions, self.condition, plan.schema)
-        ways = self._engine_ways() if engine else self._own_ways(found, within)
+        ways = self._engine_ways() if engine else self._own_ways(ruled, within)
         for unit, (path, why) in zip(plan.units, ways, strict=True):
             lines.append(f"  {path:9}  {unit.name}" + (f"  ({why})" if why else ""))
-        notes = [*plan.notes, *ruled_out_note(plan, self.condition, found, within)]
+        notes = [*plan.notes, *ruled_out_note(plan, self.condition, ruled, within)]
         pages = self._state.pages
         if pages.pages:
             notes.append(

@@ -156,9 +156,9 @@ class NativeCalls:
     @_named_errors
     def closePart(self, reader: int) -> None:  # noqa: N802
         """End a reader."""
-        found = self._readers.pop(reader)
-        found.batches.close()
-        ffi.release(found.stream)
+        ended = self._readers.pop(reader)
+        ended.batches.close()
+        ffi.release(ended.stream)
 
     @_named_errors
     def openConverter(  # noqa: N802

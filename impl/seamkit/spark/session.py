@@ -314,8 +314,8 @@ def _table(frame: DataFrame, batches: list[pa.RecordBatch], rows: int) -> pa.Tab
 
 def own_error(error: Exception) -> SeambenchError | None:
     """An error of ours that Java raised, and may have wrapped; None if it is another's."""
-    if found := _OWN_ERROR.findall(str(error)):
-        name, message = found[-1]
+    if ours := _OWN_ERROR.findall(str(error)):
+        name, message = ours[-1]
         kind: type[SeambenchError] = getattr(errors, name, SeambenchError)
         return kind(message)
     return None

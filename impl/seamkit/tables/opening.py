@@ -240,18 +240,18 @@ def recognised_format(
     require_folder(root)
     storage = Storage(root, storage_options)
     entries = {entry.name: entry.size_bytes is None for entry in storage.list()}
-    found = [one for one in table_formats() if one.is_in(storage, entries)]
+    formats = [one for one in table_formats() if one.is_in(storage, entries)]
     if readable is not None:
-        found = [one for one in found if one.name in readable] or found
-    if len(found) > 1:
-        marks = " and ".join(one.mark for one in found)
-        classes = " or ".join(f"seamkit.{one.class_name}" for one in found)
+        formats = [one for one in formats if one.name in readable] or formats
+    if len(formats) > 1:
+        marks = " and ".join(one.mark for one in formats)
+        classes = " or ".join(f"seamkit.{one.class_name}" for one in formats)
         raise UsageError(
             f"{root} is a table of several formats, with {marks}: say which is meant with {classes}"
         )
-    if not found:
+    if not formats:
         raise _no_table(storage, entries)
-    return found[0]
+    return formats[0]
 
 
 def require_folder(root: str, hint: str = "") -> None:

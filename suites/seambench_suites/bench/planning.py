@@ -194,7 +194,7 @@ def kernels(
 ) -> Kernels:
     """A plan of each format's table, here and far away."""
     over = Rows(name=f"{files} files in {partitions} partitions", scale=0)
-    found = []
+    listed = []
     for name, make in FORMATS.items():
         root = folder / name
         root.mkdir()
@@ -205,11 +205,11 @@ def kernels(
         how = {"listing": "metadata"} if name == "hudi-metadata-table" else {}
         for where, address, delay in (("here", root, 0.0), ("far", f"delayed://{root}", delay_ms)):
             task = Task(_planning, (str(address), how, units, delay / 1000), memory=True)
-            found.append(Kernel(f"planning/{name}/{where}/seamkit", task, over, "step"))
+            listed.append(Kernel(f"planning/{name}/{where}/seamkit", task, over, "step"))
         for peer, plan in _PEERS.get(name.partition("-")[0], {}).items():
             task = Task(_planning_by, (plan, str(root), units))
-            found.append(Kernel(f"planning/{name}/here/{peer}", task, over, "step"))
-    return Kernels("scan", "auto", found)
+            listed.append(Kernel(f"planning/{name}/here/{peer}", task, over, "step"))
+    return Kernels("scan", "auto", listed)
 
 
 def _planning(address: str, how: Mapping[str, Any], units: int, delay_seconds: float) -> Competitor:

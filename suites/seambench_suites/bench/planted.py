@@ -86,13 +86,13 @@ def _judge(clone: Path) -> bool:
     if _asv(clone, "run", *_COUNTS, f"HASHFILE:{listed}"):
         return _said("asv counts three commits", right=False)
     problems: list[Problem] = []
-    found = [
+    steps = [
         (kernel.label, step.last_good, step.first_bad, round(step.factor, 2))
         for kernel, step in regressions(clone / "results" / "history", problems)
         if kernel.machine == _MACHINE
     ]
-    named = [one[:3] for one in found] == [(_SLOWER, before[:7], planted[:7])]
-    kept = [_said(f"planted at {planted[:7]}, the rule names {found}", right=named)]
+    named = [one[:3] for one in steps] == [(_SLOWER, before[:7], planted[:7])]
+    kept = [_said(f"planted at {planted[:7]}, the rule names {steps}", right=named)]
     for base, commit, fails in ((first, before, False), (before, planted, True)):
         code = _asv(clone, "continuous", *_COUNTS, "--factor", "1.02", base, commit)
         what = f"asv continuous {base[:7]} {commit[:7]} ends with {code}"

@@ -87,9 +87,9 @@ def test_serdes_carry_the_same_rows(benchmark: Any, format_: str, name: str, sid
             return serde.serialize(request, [batch()])
         return serde.deserialize(request, data)
 
-    found = benchmark.pedantic(work, rounds=15, warmup_rounds=2)
+    result = benchmark.pedantic(work, rounds=15, warmup_rounds=2)
 
     if side == "serialize":
-        found = implementation("serde", witness).deserialize(request, found)
-    came = pa.Table.from_batches(found)
+        result = implementation("serde", witness).deserialize(request, result)
+    came = pa.Table.from_batches(result)
     assert digest_reader(came.to_reader(), batch().schema) == digest_reader(batch())

@@ -22,7 +22,7 @@ def _kernels() -> Iterator[Any]:
 
     What such a stage is held against, a copy of as many bytes, is the other one.
     """
-    names = [found.name for found in pkgutil.iter_modules(history.__path__)]
+    names = [one.name for one in pkgutil.iter_modules(history.__path__)]
     modules = [importlib.import_module(f"{history.__name__}.{name}") for name in names]
     every = {one for module in modules for one in vars(module).values() if isinstance(one, type)}
     for timed in sorted(every - {kernels.Timed}, key=lambda one: one.__name__):

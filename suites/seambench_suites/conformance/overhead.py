@@ -115,13 +115,13 @@ class _Watched:
 
     def __getattr__(self, name: str) -> Any:
         clock = self._clock
-        found = clock.timed(getattr, self._inner, name)
-        if not callable(found):
-            return clock.watched(found)
+        attribute = clock.timed(getattr, self._inner, name)
+        if not callable(attribute):
+            return clock.watched(attribute)
 
         def call(*args: Any, **named: Any) -> Any:
             plain = [arg._inner if isinstance(arg, _Watched) else arg for arg in args]
-            return clock.watched(clock.timed(found, *plain, **named))
+            return clock.watched(clock.timed(attribute, *plain, **named))
 
         return call
 
@@ -216,15 +216,15 @@ def _of_cases(seam: str, cases: Sequence[Case]) -> _Judged:
         for case in cases:
             clock.wall = clock.cpu = clock.others = 0.0
             begin, begin_cpu = time.perf_counter(), time.thread_time()
-            found = verdict(case, watched)
+            judged = verdict(case, watched)
             took = time.perf_counter() - begin - clock.wall
             if _starts_processes(case):
                 processes.append(took * 1e3)
             else:
                 wall.append((took * 1e3, case.id))
                 cpu.append((time.thread_time() - begin_cpu + clock.others - clock.cpu) * 1e3)
-            if found.word not in ("pass", "not-offered"):
-                wrong.append(f"{case.id}: {found.word}: {found.reason[:200]}")
+            if judged.word not in ("pass", "not-offered"):
+                wrong.append(f"{case.id}: {judged.word}: {judged.reason[:200]}")
     return _Judged(wall, processes, cpu, wrong)
 
 

@@ -73,11 +73,11 @@ def _compare_one(
         counts["unasked"] += 1
         return
     counts["answers"] += 1
-    found = _differs(target, number, own, scanner, answers)
-    if found.problem:
-        counts["listed" if found.why else "differences"] += 1
-        listed = f" (listed: {found.why})" if found.why else ""
-        yield f"{target.name}, step {number}{_options_of(request)}: {found.problem}{listed}"
+    result = _differs(target, number, own, scanner, answers)
+    if result.problem:
+        counts["listed" if result.why else "differences"] += 1
+        listed = f" (listed: {result.why})" if result.why else ""
+        yield f"{target.name}, step {number}{_options_of(request)}: {result.problem}{listed}"
 
 
 def writers(folder: Path, own: RandomFormat) -> list[str]:
@@ -125,12 +125,12 @@ def _differs(
     listed = _Compared()
     for version, answer in answers.items():
         answer = {**answer, "rows": own.in_order(answer["columns"], answer["rows"])}
-        found, problem = _against(scanner, own, own.request(target / "table", answer), answer)
+        own_answer, problem = _against(scanner, own, own.request(target / "table", answer), answer)
         if not problem:
             return listed
-        agree = [v for v, other in answers.items() if other["rows"] == found.get("rows")]
+        agree = [v for v, other in answers.items() if other["rows"] == own_answer.get("rows")]
         problem += f" (as {', '.join(agree)})" if agree else ""
-        why = own.why_otherwise(version, target, number, answer, found)
+        why = own.why_otherwise(version, target, number, answer, own_answer)
         if why is None:
             return _Compared(problem)
         listed = listed if listed.problem else _Compared(problem, why)
@@ -144,8 +144,8 @@ def _against(
     try:
         scan = scanner.open(request)
         names = scan.schema.names
-        found = rows_of(scan.to_reader(), names)
-        texts = sorted([canonical(in_key_order(value)) for value in row] for row in found)
+        own_rows = rows_of(scan.to_reader(), names)
+        texts = sorted([canonical(in_key_order(value)) for value in row] for row in own_rows)
         rows = own.in_order(names, texts)
     except SeambenchError as error:
         problem = f"{type(error).__name__}: {error}"

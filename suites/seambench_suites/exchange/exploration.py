@@ -326,16 +326,16 @@ def _deliver(state: _State, message: tuple[str, int, int, Any], *, keep: bool) -
 def _answer(state: _State, receiver: int, answers: list[Answer]) -> None:
     for answer in answers:
         if state.merges:  # at once: merges have enough states without
-            found = state.sinks[answer.be_number].on_answer(receiver, answer.sequence, answer.error)
-            _carry_out(state, answer.be_number, found)
+            steps = state.sinks[answer.be_number].on_answer(receiver, answer.sequence, answer.error)
+            _carry_out(state, answer.be_number, steps)
         else:
             state.flying["answer", answer.be_number, receiver, answer] += 1
 
 
 def _read(state: _State, receiver: int, queue: int) -> None:
-    found = state.receivers[receiver]
-    found.has_output(queue)
-    chunk, released = found.get_chunk(queue)
+    reader = state.receivers[receiver]
+    reader.has_output(queue)
+    chunk, released = reader.get_chunk(queue)
     if chunk is None:
         raise InvariantError(f"reader {receiver} was told to read, and found nothing")
     state.read[receiver][chunk.payload] += 1
@@ -378,8 +378,8 @@ def main() -> None:
         parser.add_argument(f"--{name}", type=int, default=getattr(Size, name))
     parser.add_argument("--keep-order", action="store_true")
     parser.add_argument("--cancel", action="store_true")
-    found = explore(Size(**vars(parser.parse_args())))
-    print(f"{counted(found.states, 'state')}, {counted(found.steps, 'step')}, {found.ends} ends")  # noqa: T201
+    seen = explore(Size(**vars(parser.parse_args())))
+    print(f"{counted(seen.states, 'state')}, {counted(seen.steps, 'step')}, {seen.ends} ends")  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -372,17 +372,17 @@ class _World:
 
     def _look(self, receiver: int, queue: int) -> None:
         """A reader looks whether there is something for it, and takes it."""
-        found = self._receivers[receiver]
-        if found.error is not None:
-            self._fail(found.error)  # the reader's own fragment ends with it
-        if found.has_output(queue):
-            chunk, released = found.get_chunk(queue)
+        own = self._receivers[receiver]
+        if own.error is not None:
+            self._fail(own.error)  # the reader's own fragment ends with it
+        if own.has_output(queue):
+            chunk, released = own.get_chunk(queue)
             if chunk is None:
                 raise InvariantError(f"reader {queue} was told to read, and found nothing")
             self._moved()
             self._note(receiver, queue, chunk)
             self._answer(receiver, released)
-        if not found.is_finished(queue):
+        if not own.is_finished(queue):
             self._later(
                 self.draw.randint(1, self.scenario.slow), partial(self._look, receiver, queue)
             )
@@ -424,9 +424,9 @@ class _World:
                     for sequence in sorted(flying):
                         self._later(_TIMEOUT, partial(self._gave_up, sender, to, sequence))
         else:
-            found = self._receivers[receiver]
-            found.error = "a bad status"
-            self._answer(receiver, found.cancel())
+            own = self._receivers[receiver]
+            own.error = "a bad status"
+            self._answer(receiver, own.cancel())
 
     def _fail(self, reason: str) -> None:
         """The coordinator hears of it, and a little later everyone else."""

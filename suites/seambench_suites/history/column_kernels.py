@@ -100,9 +100,9 @@ class AppendColumns(_Chunks):
         super().__init__(columns)
         with self._new_table() as table:
             self._append(table)
-            found = self._columns_class(self._expected, self._allocator)
-            found.fill(table.chain())
-        self._check(found.to_arrow())
+            filled = self._columns_class(self._expected, self._allocator)
+            filled.fill(table.chain())
+        self._check(filled.to_arrow())
 
     def run(self) -> None:
         """Make and fill a table, release it and make the next."""

@@ -61,11 +61,11 @@ class Carry(Kernel):
         self._registry = self._source.SourceRegistry()
         self._connect, self._format = self._ways(way)
         sent = [self._batch] * self.batches
-        found, wanted = (
+        chunk, wanted = (
             pa.Table.from_batches(rows).sort_by("orderkey").combine_chunks()
             for rows in (self.run(), sent)
         )
-        if not found.equals(wanted):
+        if not chunk.equals(wanted):
             raise AssertionError("the rows that were read are not those that were sent")
 
     def _ways(self, way: str) -> tuple[Any, Any]:

@@ -41,14 +41,14 @@ class StreamPartition(Kernel):
 
     def _check(self) -> None:
         """What the last destination holds is what its rows alone give."""
-        expected, found = io.BytesIO(), io.BytesIO()
+        expected, written = io.BytesIO(), io.BytesIO()
         self._alone.append(self._batch.take(pa.array(self._chosen[-1])))
         self._alone.flush(expected)
         self.run()
-        self._serializers[-1].flush(found)
+        self._serializers[-1].flush(written)
         self._alone.clear()
         self.prepare()
-        if expected.getvalue() != found.getvalue():
+        if expected.getvalue() != written.getvalue():
             raise AssertionError("a destination's page differs from that of its rows alone")
 
     def prepare(self) -> None:

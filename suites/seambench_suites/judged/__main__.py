@@ -96,8 +96,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     differing = None if args.since is None else lines_since(args.since)
     drawn = [
         (module, one)
-        for module, found in known.items()
-        for one in found
+        for module, made in known.items()
+        for one in made
         if fnmatch.fnmatch(module, args.only)
         and fnmatch.fnmatchcase(one.title, args.tell)
         and (differing is None or (module, one.line) in differing)

@@ -185,8 +185,8 @@ def _note(function: ast.FunctionDef, file: Path) -> None:
 
 def _blocks(statement: ast.stmt | ast.ExceptHandler | ast.match_case) -> Iterator[list[ast.stmt]]:
     for name in ("body", "orelse", "finalbody"):
-        if found := getattr(statement, name, None):
-            yield found
+        if block := getattr(statement, name, None):
+            yield block
     for name in ("handlers", "cases"):
         for one in getattr(statement, name, ()):
             yield from _blocks(one)

@@ -14,15 +14,15 @@ def json_place(content: bytes, at: int) -> str:
     names: list[str] = []
     in_objects: list[bool] = []
     is_key = True
-    for found in _TOKEN.finditer(content):
-        token = found[0]
+    for match in _TOKEN.finditer(content):
+        token = match[0]
         if token not in (b"{", b"[", b"}", b"]", b",", b":"):
             is_name = is_key and in_objects[-1:] == [True]
             if is_name:
                 names[-1] = token.strip(b'"').decode("utf-8", "replace")
-            if found.start() <= at < found.end():
+            if match.start() <= at < match.end():
                 return ".".join(names) + (" key" if is_name else " value")
-        if found.end() > at:
+        if match.end() > at:
             break
         if token in (b"{", b"["):
             names.append("*")
@@ -113,8 +113,8 @@ def _spans(content: bytes) -> Iterator[Span]:
     yield begin, at, "header metadata"
     yield at, (at := at + _SYNC_BYTES), "header sync"
     while at < len(content):
-        yield from (found := list((_block if in_blocks else _record)(content, at, is_compressed)))
-        at = found[-1][1]
+        yield from (spans := list((_block if in_blocks else _record)(content, at, is_compressed)))
+        at = spans[-1][1]
 
 
 def _record(content: bytes, at: int, is_compressed: int) -> Iterator[Span]:

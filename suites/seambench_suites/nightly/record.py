@@ -60,12 +60,12 @@ def counted(tells: str, output: Path) -> tuple[dict[str, int], dict[str, int]]:
             counts[f"{said['implementation']} {said['outcome']}"] += 1
         return dict(counts), {}
     for case in ET.parse(output).iter("testcase"):  # noqa: S314 - pytest wrote it
-        found = next((one for one in case if one.tag in ("failure", "error", "skipped")), None)
-        is_expected = found is not None and found.get("type") == "pytest.xfail"
-        word = "passed" if found is None else "expected to fail" if is_expected else found.tag
+        mark = next((one for one in case if one.tag in ("failure", "error", "skipped")), None)
+        is_expected = mark is not None and mark.get("type") == "pytest.xfail"
+        word = "passed" if mark is None else "expected to fail" if is_expected else mark.tag
         counts[word] += 1
-        if word == "skipped" and found is not None:
-            skipped[found.get("message") or "no reason"] += 1
+        if word == "skipped" and mark is not None:
+            skipped[mark.get("message") or "no reason"] += 1
     return dict(counts), dict(skipped)
 
 

@@ -138,7 +138,7 @@ def _commit(
     file, snapshot = _snapshot(target)
     manifest_lists = target / "manifest"
     names = (snapshot["baseManifestList"], snapshot["deltaManifestList"])
-    lists = next(found for name in names if (found := read_avro(manifest_lists / name)).rows)
+    lists = next(read for name in names if (read := read_avro(manifest_lists / name)).rows)
     entries = read_avro(source / "manifest" / lists.rows[0]["_FILE_NAME"])
     own = [_entry(entry, path, rows) for entry, path, rows in made]
     manifest = manifest_lists / "manifest-large"
@@ -166,10 +166,10 @@ def _commit(
 
 def _entry(entry: dict[str, Any], path: Path, rows: int) -> dict[str, Any]:
     """A manifest entry of a file that was written."""
-    found = pq.ParquetFile(path)
-    metadata = found.metadata
-    index = found.schema_arrow.get_field_index(_KEYS[0])
-    groups = [metadata.row_group(i).column(index).statistics for i in range(found.num_row_groups)]
+    file = pq.ParquetFile(path)
+    metadata = file.metadata
+    index = file.schema_arrow.get_field_index(_KEYS[0])
+    groups = [metadata.row_group(i).column(index).statistics for i in range(file.num_row_groups)]
     low, high = min(one.min for one in groups), max(one.max for one in groups)
     own = dict(entry["_FILE"])
     own |= {"_FILE_NAME": path.name, "_FILE_SIZE": path.stat().st_size, "_ROW_COUNT": rows}

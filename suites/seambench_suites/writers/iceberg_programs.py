@@ -159,8 +159,8 @@ class Making(Recipe):
         steps.write_text("".join(json.dumps(step) + "\n" for step in self._noted))
         command = [str(self._program), str(self.path), str(steps)]
         done = subprocess.run(command, check=True, stdout=subprocess.PIPE)
-        found = done.stdout.decode().split()
-        self.instants = [one.strip("-") for _, one in zip(self.steps, found, strict=True)]
+        instants = done.stdout.decode().split()
+        self.instants = [one.strip("-") for _, one in zip(self.steps, instants, strict=True)]
         number_metadata(self.path / "metadata")
         super().keep()
         shutil.rmtree(self._work)

@@ -150,11 +150,11 @@ class Recipe:
     def _confirm(self, name: str, reader: str, second: Second) -> None:
         ask = self._asks[name]
         names, expected = self._expected(name)
-        found = second(self.path, self.instants[(ask.step or len(self.steps)) - 1])
+        table = second(self.path, self.instants[(ask.step or len(self.steps)) - 1])
         if ask.where:
-            found = duckdb.from_arrow(found).filter(ask.where).to_arrow_table()
-        found = found.select(names)
-        rows = [tuple(map(in_key_order, row)) for row in rows_of(found.to_batches(), names)]
+            table = duckdb.from_arrow(table).filter(ask.where).to_arrow_table()
+        table = table.select(names)
+        rows = [tuple(map(in_key_order, row)) for row in rows_of(table.to_batches(), names)]
         wanted = [tuple(map(in_key_order, row)) for row in expected]
         if reason := difference(wanted, rows, names):
             raise SeambenchError(f"{self.folder}, {name}: {reader} reads otherwise: {reason}")

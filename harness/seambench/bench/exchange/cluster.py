@@ -239,11 +239,11 @@ class Cluster:
             "timeout": self._timeout,
         }
         by_worker = {
-            int(index): found for host in self._all(listen) for index, found in host.items()
+            int(index): addressed for host in self._all(listen) for index, addressed in host.items()
         }
         addresses: dict[str, list[str]] = {}
-        for _, found in sorted(by_worker.items()):
-            for step, address in found.items():
+        for _, addressed in sorted(by_worker.items()):
+            for step, address in addressed.items():
                 addresses.setdefault(step, []).append(address)
         self._all({"do": "connect", "addresses": addresses})
 
@@ -256,12 +256,12 @@ class Cluster:
     def _answers(self, seconds: float) -> list[Any]:
         """What each process says; the first that fails fails all, since they wait for it."""
         deadline = time.monotonic() + seconds
-        found: dict[int, Any] = {}
-        while len(found) < len(self._processes):
+        replies: dict[int, Any] = {}
+        while len(replies) < len(self._processes):
             try:
                 number, line = self._said.get(timeout=max(0.0, deadline - time.monotonic()))
             except queue.Empty:
-                late = [one.name for n, one in enumerate(self._processes) if n not in found]
+                late = [one.name for n, one in enumerate(self._processes) if n not in replies]
                 raise SeambenchError(f"{', '.join(late)} did not answer in {seconds} s") from None
-            found[number] = self._processes[number].understood(line)
-        return [found[number] for number in sorted(found)]
+            replies[number] = self._processes[number].understood(line)
+        return [replies[number] for number in sorted(replies)]

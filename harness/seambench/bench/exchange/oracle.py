@@ -79,9 +79,9 @@ def _batches(files: Sequence[Path], name: str) -> Iterable[pa.RecordBatch]:
 def _check(folder: Path, name: str, digest: str) -> None:
     """Whether what was read is what the data set was made of."""
     with pa.memory_map(str(folder / f"{name}.arrow")) as file:
-        found = digest_reader(pa.ipc.open_file(file).read_all())
-    if found != digest:
-        raise InputError(f"table {name} has rows {found}, its data set says {digest}")
+        own = digest_reader(pa.ipc.open_file(file).read_all())
+    if own != digest:
+        raise InputError(f"table {name} has rows {own}, its data set says {digest}")
 
 
 class Oracle:
@@ -92,8 +92,8 @@ class Oracle:
         tables = {}
         for name in plan.tables:
             with pa.memory_map(str(folder / f"{name}.arrow")) as file:
-                found = pa.ipc.open_file(file).read_all()
-            tables[name] = plan.derive.get(name, lambda table: table)(found)
+                rows = pa.ipc.open_file(file).read_all()
+            tables[name] = plan.derive.get(name, lambda table: table)(rows)
         if plan.number is None:
             self._digests = [digest_reader(table) for table in tables.values()]
             self._keys = {
@@ -120,10 +120,10 @@ class Oracle:
         if self._plan.number is not None:
             return replace(self._judge_answer(outcomes[0]["answer"]), rows=rows, bytes=size_bytes)
         expected = self.digest(len(outcomes))
-        found = union(digest for one in outcomes for digest in one["digests"])
-        lost = f"rows {expected} were sent, {found} were received"
-        difference = self._difference(outcomes) if found == expected else lost
-        return Finding(expected, found, difference, rows, size_bytes)
+        received = union(digest for one in outcomes for digest in one["digests"])
+        lost = f"rows {expected} were sent, {received} were received"
+        difference = self._difference(outcomes) if received == expected else lost
+        return Finding(expected, received, difference, rows, size_bytes)
 
     def _difference(self, outcomes: Sequence[Mapping[str, Any]]) -> str | None:
         """What is wrong though all rows are there, each once."""
@@ -137,7 +137,7 @@ class Oracle:
 
     def _judge_answer(self, packed: str) -> Finding:
         """The first worker's rows; doubles may differ by a rounding."""
-        found = pa.ipc.open_stream(base64.b64decode(packed)).read_all()
+        answer = pa.ipc.open_stream(base64.b64decode(packed)).read_all()
         with duckdb.connect() as con:
             kinds = types_in_duckdb(con, self._answer.schema)
         expected = ExpectedAnswer(
@@ -146,8 +146,8 @@ class Oracle:
             _rows(self._answer),
             ordered=True,
         )
-        judged = expected.judge(_rows(found))
-        difference = schema_difference(self._answer.schema, found.schema)
+        judged = expected.judge(_rows(answer))
+        difference = schema_difference(self._answer.schema, answer.schema)
         return judged if difference is None else replace(judged, difference=difference)
 
 

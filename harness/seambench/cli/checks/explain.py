@@ -43,9 +43,9 @@ def explain(
     from seambench.contracts.registry import find_seam
 
     seam = case.partition("/")[0]
-    found, chosen = _case_of(seam, case)
-    explained = find_seam(seam).explain(found)
-    request = find_seam(seam).asked(found)
+    known, chosen = _case_of(seam, case)
+    explained = find_seam(seam).explain(known)
+    request = find_seam(seam).asked(known)
     gave = _answers_of(case, results) if len(explained.expected) > 1 else {}
     alone = shlex.join(
         ["seambench", "check", "--seam", seam, *chosen, "--impl", impl, "--case", case]
@@ -55,8 +55,8 @@ def explain(
             {
                 "schema": JSON_SCHEMA,
                 "case": case,
-                "level": found.level,
-                "needs": list(found.needs),
+                "level": known.level,
+                "needs": list(known.needs),
                 **dataclasses.asdict(explained),
                 "asked": json.loads(request) if request else None,
                 "answers": gave,
@@ -65,11 +65,11 @@ def explain(
         )
         return
     out = console()
-    out.print(f"[bold]{case}[/bold]  {found.level}", soft_wrap=True)
+    out.print(f"[bold]{case}[/bold]  {known.level}", soft_wrap=True)
     sections = [
         ("rule", [explained.rule]),
         ("sources", [*explained.sources, *([explained.file] if explained.file else [])]),
-        ("put to whoever states", [", ".join(found.needs) or "nothing"]),
+        ("put to whoever states", [", ".join(known.needs) or "nothing"]),
         ("life of the table", list(_life(explained.life))),
         ("what is asked", [f"{name}: {value}" for name, value in explained.request.items()]),
         ("as a program gets it", [request] if request else []),

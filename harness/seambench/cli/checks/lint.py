@@ -37,14 +37,14 @@ def lint(
     """
     # Of somebody unknown, `Path.expanduser` dies where this leaves `~` as it is.
     folder = Path(os.path.expanduser(table))  # noqa: PTH111
-    found = _format(folder, format_)
+    format_of_folder = _format(folder, format_)
     with error_console().status(f"reading {plain_text(table)}"):
-        faults = list(found.faults(folder.resolve()))
+        faults = list(format_of_folder.faults(folder.resolve()))
     if as_json:
         for fault in faults:
             print_json({"schema": JSON_SCHEMA, **asdict(fault)})
     else:
-        _show(faults, found.title)
+        _show(faults, format_of_folder.title)
     if any(fault.level == "must" for fault in faults):
         raise typer.Exit(1)
 

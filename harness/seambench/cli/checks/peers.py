@@ -86,19 +86,19 @@ def remove(names: _Names) -> None:
 def _chosen(name: str) -> list[tuple[Peer, str]]:
     """The peers and versions that a name stands for; one name may be a peer of several seams."""
     base, _, version = name.partition(AT)
-    found = [peer for peer in catalogue().values() if peer.name == base]
-    if not found:
+    peers = [peer for peer in catalogue().values() if peer.name == base]
+    if not peers:
         known = ", ".join(sorted({peer.name for peer in catalogue().values()}))
         raise UsageError(f"no peer {base!r} can be had in versions; these can: {known}")
     if version == "all":
         return [
             (peer, each)
-            for peer in found
+            for peer in peers
             for each in dict.fromkeys([*peer.versions, *made_environments(peer)])
         ]
     return [
         (peer, peer_version)
-        for peer in found
+        for peer in peers
         for peer_version in [version or peer.versions[-1]]
         if peer_of(peer.seam, f"{base}{AT}{peer_version}")
     ]

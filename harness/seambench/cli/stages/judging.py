@@ -46,13 +46,13 @@ def show_again(chosen: Sequence[Bar], records: Sequence[Record]) -> int:
     rows, alike, overlapping = [], 0, 0
     for bar in chosen:
         stands = [one for one in judged_runs(bar, records) if one.ratio is not None]
-        found = next((two for two in combinations(stands, 2) if _of_the_same(*two)), None)
-        if found is None:
+        pair = next((two for two in combinations(stands, 2) if _of_the_same(*two)), None)
+        if pair is None:
             continue
-        agree = _within(*found) and _within(*reversed(found))
+        agree = _within(*pair) and _within(*reversed(pair))
         alike += agree
-        overlapping += _overlap(*found)
-        cells = [cell for one in found for cell in (f"{one.value:.2f}", _interval(one), one.source)]
+        overlapping += _overlap(*pair)
+        cells = [cell for one in pair for cell in (f"{one.value:.2f}", _interval(one), one.source)]
         rows.append((bar.name, *cells, "agree" if agree else "differ"))
     if not rows:
         raise UnavailableError(

@@ -90,8 +90,8 @@ def _log(table: Path) -> Path:
 
 def _commits(table: Path) -> list[Path]:
     """All commits from the first on; none where some are gone."""
-    found = sorted(FILES["commit"](table))
-    return found if [int(file.stem) for file in found] == list(range(len(found))) else []
+    files = sorted(FILES["commit"](table))
+    return files if [int(file.stem) for file in files] == list(range(len(files))) else []
 
 
 def _actions(file: Path) -> list[Action]:

@@ -105,9 +105,9 @@ def _compacted(session: Any, log: Path, versions: range) -> Iterator[str]:
             lines.add(actions.Action.fromJson(line))
         converters = jvm.scala.collection.JavaConverters
         replay.append(version, converters.asScalaIterator(lines.iterator()))
-    found = replay.checkpoint()
-    while found.hasNext():
-        yield found.next().json()
+    kept = replay.checkpoint()
+    while kept.hasNext():
+        yield kept.next().json()
 
 
 def _note(session: Any, spec: Any, table: Path, done: Written) -> None:
@@ -121,10 +121,10 @@ def _note(session: Any, spec: Any, table: Path, done: Written) -> None:
     if spec.hidden and step >= spec.hidden_from:
         hidden = [f"{expression} AS {name}" for name, expression in spec.hidden.items()]
         frame = frame.selectExpr("*", *hidden)
-    found = witness(frame)
+    answer = witness(frame)
     if spec.feed_from is not None and step >= spec.feed_from:
-        found |= {"feed": _feed(session, table, done.instants[spec.feed_from - 1])}
-    done.witness.append(found)
+        answer |= {"feed": _feed(session, table, done.instants[spec.feed_from - 1])}
+    done.witness.append(answer)
 
 
 def _feed(session: Any, table: Path, first: str) -> dict[str, Any]:

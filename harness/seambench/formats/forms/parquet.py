@@ -170,12 +170,12 @@ def _as_before(before: Listed, after: Listed) -> Listed:
     for leaf in leaves(after):
         own.setdefault(leaf.path[0], []).append(leaf)
     spelled = Listed(before.kind, before.items[:1])
-    for name, found in own.items():
+    for name, shapes in own.items():
         elements = _column(before, name)
         known = leaves(Listed(before.kind, [Struct({5: Number(5, 1)}), *elements]))
-        if [_shape(one) for one in known] != [_shape(one) for one in found]:
-            raise ValueError(f"column {name} is written as {found}, it was {known}")
-        lengths = iter(found)
+        if [_shape(one) for one in known] != [_shape(one) for one in shapes]:
+            raise ValueError(f"column {name} is written as {shapes}, it was {known}")
+        lengths = iter(shapes)
         for element in elements:
             if element.whole(5) == 0:
                 length = next(lengths).length

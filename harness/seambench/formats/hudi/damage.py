@@ -66,8 +66,8 @@ def block_positions(log: bytes) -> list[Mapping[str, int]]:
         for _ in range(struct.unpack_from(">i", log, start + 22)[0]):
             at += 8 + struct.unpack_from(">i", log, at + 4)[0]
         parts = {"": 0, "size": 6, "version": 14, "type": 18, "header": 22}
-        found = {part: start + offset for part, offset in parts.items()}
-        found |= {"length": at, "content": at + 8, "total": start + 6 + size}
-        blocks.append(found)
+        places = {part: start + offset for part, offset in parts.items()}
+        places |= {"length": at, "content": at + 8, "total": start + 6 + size}
+        blocks.append(places)
         start += 14 + size
     return blocks

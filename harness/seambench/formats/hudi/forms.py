@@ -58,8 +58,8 @@ def _logs(each: Callable[[Block], Sequence[Block] | None]) -> Callable[[Path], i
             changed = [each(block) for block in blocks]
             if any(one is not None for one in changed):
                 pairs = zip(blocks, changed, strict=True)
-                found = [one for old, new in pairs for one in ([old] if new is None else new)]
-                put_file(file, b"".join(block.written() for block in found))
+                written = [one for old, new in pairs for one in ([old] if new is None else new)]
+                put_file(file, b"".join(block.written() for block in written))
                 sizes[file.relative_to(table).as_posix()] = file.stat().st_size
         if sizes:
             _mend(table, sizes)
@@ -74,7 +74,7 @@ def _file_each(table: Path) -> int:
     beside: dict[str, list[str]] = {}
     for file in _last_logs(table):
         records = [_record_each(block) or [block] for block in blocks_of(file.read_bytes())]
-        blocks = [block for found in records for block in found]
+        blocks = [block for own in records for block in own]
         if len(blocks) < 2 or any(block.kind not in _ROWS for block in blocks):
             continue
         stem, token = file.name.rsplit("_", 1)

@@ -56,8 +56,8 @@ def _rewritten(table: Path, change: _Change, partition: str = "*", *, bases: boo
     for file in _logs(table, partition):
         blocks = [(block, _of_block(block, change)) for block in blocks_of(file.read_bytes())]
         if any(new is not None for _, new in blocks):
-            found = [one for old, new in blocks for one in (new or [old])]
-            put(file, b"".join(block.written() for block in found))
+            written = [one for old, new in blocks for one in (new or [old])]
+            put(file, b"".join(block.written() for block in written))
     if sizes:
         mend_writes(_folder(table), sizes, {})
     return len(sizes)

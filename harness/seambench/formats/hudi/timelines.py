@@ -426,9 +426,9 @@ def body_of(body: bytes) -> Any:
 def activated(table: Path) -> int:
     """Brings archived writes back to the active ones, as if nothing had been archived."""
     timeline = open_timeline(table)
-    found = list(timeline.kept())
-    for write in found:
+    kept = list(timeline.kept())
+    for write in kept:
         timeline.put(write)
-    if found:
+    if kept:
         timeline.clear()
-    return len(found)
+    return len(kept)

@@ -71,11 +71,11 @@ def _counted(row: Row, entries: Sequence[Row]) -> Row:
     """A manifest's row in a list, with how many entries it has, and of how many rows."""
     row = dict(row)
     for word, status in (("added", _ADDED), ("existing", _EXISTING), ("deleted", _DELETED)):
-        found = [one["data_file"]["record_count"] for one in entries if one["status"] == status]
+        rows = [one["data_file"]["record_count"] for one in entries if one["status"] == status]
         for name, value in (
-            (f"{word}_files_count", len(found)),
-            (f"{word}_data_files_count", len(found)),
-            (f"{word}_rows_count", sum(found)),
+            (f"{word}_files_count", len(rows)),
+            (f"{word}_data_files_count", len(rows)),
+            (f"{word}_rows_count", sum(rows)),
         ):
             if name in row:
                 row[name] = value

@@ -60,8 +60,8 @@ def position_delete(
     `beyond` also deletes a row that no data file has, and one of a file that is not there.
     """
     table = load(session, name)
-    found = session.sql(f"SELECT _file, _pos FROM {name} WHERE {where}").collect()  # noqa: S608
-    pairs = sorted([(row[0], row[1]) for row in found], reverse=True)
+    places = session.sql(f"SELECT _file, _pos FROM {name} WHERE {where}").collect()  # noqa: S608
+    pairs = sorted([(row[0], row[1]) for row in places], reverse=True)
     if beyond:
         pairs += [(pairs[0][0], 5_000_000_000), (f"{pairs[0][0]}.gone", 0)]
     files = Files(session, table, table.spec(), format, partition)

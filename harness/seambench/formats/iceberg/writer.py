@@ -144,12 +144,12 @@ def _meeting(table: Path, file: Mapping[str, Any], data: Iterable[str]) -> set[s
     """The data files that have rows whose keys an equality delete file names."""
     by_id = {one["id"]: one["name"] for one in _newest(table)["schemas"][-1]["fields"]}
     names = ", ".join(f'"{by_id[id_]}"' for id_ in file["equality_ids"])
-    found = duckdb.connect().execute(
+    listed = duckdb.connect().execute(
         f"SELECT DISTINCT filename FROM read_parquet(?, filename = true) d "  # noqa: S608
         f"SEMI JOIN read_parquet(?) e USING ({names})",
         [[one.removeprefix("file:") for one in data], file["file_path"].removeprefix("file:")],
     )
-    plain = {name for [name] in found.fetchall()}
+    plain = {name for [name] in listed.fetchall()}
     return {one for one in data if one.removeprefix("file:") in plain}
 
 

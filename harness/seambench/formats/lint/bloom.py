@@ -66,14 +66,14 @@ def encoded(present: pa.Array, physical: int, length: int) -> Iterator[bytes]:
         yield from (one.tobytes() for one in np.unique(patterns))
         return
     for value in pc.unique(known).to_pylist():
-        found = unscaled(value)
-        if isinstance(found, int) and physical in (INT32, INT64):
+        stored = unscaled(value)
+        if isinstance(stored, int) and physical in (INT32, INT64):
             width = 4 if physical == INT32 else 8
-            yield (found % (1 << 8 * width)).to_bytes(width, "little")
-        elif isinstance(found, int) and physical == FIXED:
-            yield found.to_bytes(length, "big", signed=True)
-        elif isinstance(found, bytes) and physical in (BYTES, FIXED):
-            yield found
+            yield (stored % (1 << 8 * width)).to_bytes(width, "little")
+        elif isinstance(stored, int) and physical == FIXED:
+            yield stored.to_bytes(length, "big", signed=True)
+        elif isinstance(stored, bytes) and physical in (BYTES, FIXED):
+            yield stored
 
 
 def _holds(words: Any, code: int) -> bool:

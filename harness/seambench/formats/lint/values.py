@@ -56,8 +56,8 @@ def ends(values: Any) -> Ends | None:
             return None, None
         bits = ordered(numbers)
         return float(numbers[bits.argmin()]), float(numbers[bits.argmax()])
-    found = pc.min_max(known)
-    low, high = (unscaled(found[end].as_py(), unit_of(kind)) for end in ("min", "max"))
+    least_and_most = pc.min_max(known)
+    low, high = (unscaled(least_and_most[end].as_py(), unit_of(kind)) for end in ("min", "max"))
     return low, high
 
 

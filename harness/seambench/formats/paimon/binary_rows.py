@@ -75,11 +75,11 @@ def kind_of(type_: Any) -> Kind:
     """What the type of a field in a schema file says, a text or an object."""
     if isinstance(type_, dict):
         return Kind("NESTED", nullable="NOT NULL" not in str(type_.get("type")))
-    found = _SPELLED.fullmatch(str(type_))
-    if not found:
+    match = _SPELLED.fullmatch(str(type_))
+    if not match:
         return Kind("NESTED", nullable="NOT NULL" not in str(type_))
-    default = {"DECIMAL": 10, "TIMESTAMP": 6, "TIMESTAMP_LTZ": 6}.get(found[1], 0)
-    return Kind(found[1], int(found[2] or default), int(found[3] or 0), found[5] is None)
+    default = {"DECIMAL": 10, "TIMESTAMP": 6, "TIMESTAMP_LTZ": 6}.get(match[1], 0)
+    return Kind(match[1], int(match[2] or default), int(match[3] or 0), match[5] is None)
 
 
 def decode(data: bytes, kinds: Sequence[Kind]) -> list[Any]:

@@ -115,13 +115,13 @@ def check(path: Path, groups: Groups) -> None:
         files.setdefault(int(file.parent.name.removeprefix("bucket-")), []).append(is_later)
     base = {bucket for bucket, later in files.items() if not all(later)}
     changed = {bucket for bucket, later in files.items() if any(later)}
-    for what, found, expected in (
+    for what, buckets, expected in (
         ("were created", base, groups.base),
         ("were changed", changed, groups.changed),
     ):
-        if found != expected:
+        if buckets != expected:
             raise SeambenchError(
-                f"table {path.name}: the buckets {sorted(found)} {what}, expected "
+                f"table {path.name}: the buckets {sorted(buckets)} {what}, expected "
                 f"{sorted(expected)}"
             )
 

@@ -116,18 +116,18 @@ class Bar:
 def rate_bars(family: Family, group: Group) -> list[Bar]:
     """Speeds of a group at its largest number of rows, and that of the plain copy."""
     count = group.rows[-1]
-    found = [
+    speeds = [
         (name, one, _speed(one))
         for name in family.competitors
         if (one := group.rates.get(name, {}).get(count)) and one.stat
     ]
-    if not found:
+    if not speeds:
         return []
     copy = copy_speed(group, count)
     most = max(_speeds(family))
     made = [
         Bar(name, 100 * speed / most, rate_text(one), one.link, one.times, one.same)
-        for name, one, speed in sorted(found, key=lambda one: -one[2])
+        for name, one, speed in sorted(speeds, key=lambda one: -one[2])
     ]
     if copy:
         made.append(Bar("plain copy", 100 * copy / most, rate(copy), is_copy=True))

@@ -167,7 +167,7 @@ def _acknowledged(folder: Path, problems: list[Problem]) -> dict[tuple[str, str]
 
 def regressions(folder: Path, problems: list[Problem]) -> list[tuple[Kernel, Step]]:
     """Every regression of a kernel, those of the newest commits first; see `kernels`."""
-    found = [
+    slower = [
         (
             next(point.date for point in kernel.points if point.commit == step.first_bad),
             kernel,
@@ -176,14 +176,14 @@ def regressions(folder: Path, problems: list[Problem]) -> list[tuple[Kernel, Ste
         for kernel in kernels(folder, problems)
         for step in kernel.regressions
     ]
-    ordered = sorted(found, key=lambda one: (one[0], one[2].factor), reverse=True)
+    ordered = sorted(slower, key=lambda one: (one[0], one[2].factor), reverse=True)
     return [(kernel, step) for _, kernel, step in ordered]
 
 
 def kernels(folder: Path, problems: list[Problem]) -> list[Kernel]:
     """Kernels with results of at least two commits, in asv's folder with one for each machine."""
     units = _units(folder, problems)
-    found: dict[tuple[str, str, str], list[Point]] = {}
+    points_of: dict[tuple[str, str, str], list[Point]] = {}
     for path in sorted(folder.glob("*/*.json")):
         if path.name == "machine.json":
             continue
@@ -191,13 +191,13 @@ def kernels(folder: Path, problems: list[Problem]) -> list[Kernel]:
             read = json.loads(path.read_bytes())
             for benchmark, name, point in _points(read):
                 unit = units.get(benchmark, "seconds")
-                found.setdefault((path.parent.name, name, unit), []).append(point)
+                points_of.setdefault((path.parent.name, name, unit), []).append(point)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             where = path.relative_to(folder.parent).as_posix()
             problems.append(Problem(where, f"no results of asv: {error!r}"))
     reasons = _acknowledged(folder, problems)
     used, made = set[tuple[str, str]](), list[Kernel]()
-    for (machine, name, unit), points in sorted(found.items()):
+    for (machine, name, unit), points in sorted(points_of.items()):
         ordered = sorted(points, key=lambda point: point.date)
         if len({point.commit for point in ordered}) < 2:
             continue

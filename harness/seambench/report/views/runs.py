@@ -133,7 +133,7 @@ def run_sets(
     wide as the widest then comes behind all that are: a run of few cases, made for one figure, does
     not take the place of what compares many. Without it all do, and the newest is first.
     """
-    found: dict[tuple[str, str, float, str | None], RunSet] = {}
+    sets: dict[tuple[str, str, float, str | None], RunSet] = {}
     for shown in records:
         for timing in shown.record.timings:
             if not wanted(timing) or timing.outcome == "unavailable":
@@ -141,19 +141,19 @@ def run_sets(
             record = shown.record
             place = record.machine.name, shown.commit, timing.over.scale
             key = (*place, record.run.master)
-            one = found.setdefault(key, RunSet(*key))
+            one = sets.setdefault(key, RunSet(*key))
             one.started = shown.record.run.started_utc
             one.timings.append((shown, timing))
             if not one.shown or one.shown[-1] is not shown:
                 one.shown.append(shown)
-    widths = {key: _width(one, counted or (lambda _: True)) for key, one in found.items()}
+    widths = {key: _width(one, counted or (lambda _: True)) for key, one in sets.items()}
     widest = max((width for width, _ in widths.values()), default=0) if counted else 0
     order = sorted(
-        found,
-        key=lambda key: (2 * widths[key][0] >= widest, found[key].started[:10], widths[key]),
+        sets,
+        key=lambda key: (2 * widths[key][0] >= widest, sets[key].started[:10], widths[key]),
         reverse=True,
     )
-    return [found[key] for key in order]
+    return [sets[key] for key in order]
 
 
 def is_scan(timing: Timing) -> bool:
@@ -173,14 +173,14 @@ def measured(one: RunSet) -> list[Measured]:
     A case that several runs have is shown by the one that has it over the most tables, of two such
     by the newer: samples of two runs had different minutes, and are not put together.
     """
-    found = [
+    timed = [
         (shown, timing)
         for shown, timing in one.timings
         if isinstance(timing, Answered) and timing.over.format is not None
     ]
-    common = _common(timing for _, timing in found)
+    common = _common(timing for _, timing in timed)
     groups: dict[tuple[Reader, str, str], list[tuple[Shown, Answered]]] = {}
-    for shown, timing in found:
+    for shown, timing in timed:
         about, over = shown.record.implementation, timing.over
         variant = _variant(over, common[over.format or ""])
         reader = Reader(about.name, about.version, over.format or "", variant)

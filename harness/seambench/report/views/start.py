@@ -179,8 +179,8 @@ def _finding(newest: Sequence[Column], wrong: Sequence[Column]) -> str:
         return "No conformance was recorded yet."
     cases = len({case for column in newest for case in column.outcomes})
     # However many ways this project has of its own, at a seam it is one.
-    found = len({(c.seam, c.name if c.is_peer else "") for c in newest})
-    count = counted(found, "implementation")
+    number = len({(c.seam, c.name if c.is_peer else "") for c in newest})
+    count = counted(number, "implementation")
     if not wrong:
         excused = sorted({_apart(c) for c in newest if counts_of(c)["wrong"]})
         none = f"none but {' and '.join(excused)}" if excused else "none"
@@ -252,9 +252,9 @@ def _right_row(column: Column, formats: Sequence[str], known: Mapping[str, int])
 def _cost(loaded: Loaded) -> Cost | None:
     """The newest of the runs that compare the most formats."""
     known = [
-        (one, found)
+        (one, drawn)
         for one in run_sets(loaded.records, is_of_tables, is_scan)
-        if (found := cost_at(one, RATIO)) and not all(curve.stale for curve in found[1])
+        if (drawn := cost_at(one, RATIO)) and not all(curve.stale for curve in drawn[1])
     ]
     if not known:
         return None

@@ -58,8 +58,8 @@ def _check_steps(kinds: Sequence[BatchKind], chunks: int, table: ColumnTable) ->
     if steps is None or handles is None:
         raise Mismatch("batches is stated, but there is no batch_steps or no live_handles")
     want = Counter({step: count * chunks for step, count in Counter(pairwise(kinds)).items()})
-    if (found := Counter(steps())) != want:
-        raise Mismatch(f"changes of kind must be {_listed(want)}, they were {_listed(found)}")
+    if (counts := Counter(steps())) != want:
+        raise Mismatch(f"changes of kind must be {_listed(want)}, they were {_listed(counts)}")
     if live := handles():
         raise Mismatch(f"{counted(live, 'native batch', 'were')} not released")
 
@@ -75,9 +75,9 @@ def _compare(number: int, want: Mapping[str, Any], have: ColumnChunk) -> None:
             f"chunk {number}: {counted(want['num_rows'], 'row')} expected, {have.num_rows} came"
         )
     words = [(slot["kind"], slot["column"]) for slot in want["slots"]]
-    found = [(slot.kind, slot.column) for slot in have.slots]
-    if words != found:
-        raise Mismatch(f"chunk {number}: the chain must be {words}, it is {found}")
+    chain = [(slot.kind, slot.column) for slot in have.slots]
+    if words != chain:
+        raise Mismatch(f"chunk {number}: the chain must be {words}, it is {chain}")
     for slot, got in zip(want["slots"], have.slots, strict=True):
         golden = None if slot["kind"] == "unknown" else slot["hex"]
         problem = masked_difference(golden, got.content)

@@ -69,20 +69,20 @@ def parse_type(text: str) -> TypeTree:
         return TypeTree("variant", 0, 0, (TypeTree("binary"),) * 2, ("metadata", "value"))
     if re.fullmatch(r"string|(var)?char(\(\d+\))?", text):
         return TypeTree("string")
-    if found := re.fullmatch(r"decimal\((\d+),(\d+)\)", text):
-        width = 8 if int(found[1]) <= 18 else 16
-        return TypeTree("decimal", width, int(found[2]))
-    found = re.fullmatch(r"(array|map|struct)<(.+)>", text)
-    if not found:
+    if match := re.fullmatch(r"decimal\((\d+),(\d+)\)", text):
+        width = 8 if int(match[1]) <= 18 else 16
+        return TypeTree("decimal", width, int(match[2]))
+    match = re.fullmatch(r"(array|map|struct)<(.+)>", text)
+    if not match:
         raise UsageError(f"{text!r} does not follow the grammar of type strings")
-    parts = _split(found[2])
-    names = _NAMES.get(found[1], ())
+    parts = _split(match[2])
+    names = _NAMES.get(match[1], ())
     if not names:
         names = tuple(part.partition(":")[0] for part in parts)
         parts = [part.partition(":")[2] for part in parts]
     if len(parts) != len(names):
         raise UsageError(f"{text!r} has {counted(len(parts), 'type')} inside, not {len(names)}")
-    return TypeTree(found[1], children=tuple(map(parse_type, parts)), names=names)
+    return TypeTree(match[1], children=tuple(map(parse_type, parts)), names=names)
 
 
 def _split(text: str) -> list[str]:

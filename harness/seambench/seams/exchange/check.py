@@ -100,13 +100,13 @@ class _Course:
         """What a driver of a receiver does."""
         receiver = self.opened.receivers[number]
         part = number * self.case.request.drivers + driver
-        found = self.parts.setdefault(part, [])
+        batches = self.parts.setdefault(part, [])
         try:
             if self.case.fault == "receiver-cancels" and number == 0:
                 receiver.cancel("the check needs no more")
                 self._cancelled.set()
             while (batch := self._next(receiver, driver, part)) is not None:
-                found.append(batch)
+                batches.append(batch)
             self.ended.add(part)
             if self._next(receiver, driver, part) is not None:
                 self.late.add(part)
@@ -288,9 +288,9 @@ def _check_counters(case: ExchangeCase, course: _Course, senders: Sequence[Excha
 
     dropped = list(case.expect.parts or ()).count(-1)
     if total("rows_of_unused_buckets") != dropped:
-        found = total("rows_of_unused_buckets")
+        noted = total("rows_of_unused_buckets")
         raise Mismatch(
-            f"{counted(dropped, 'row', 'belong')} to buckets that nobody has, {found} were counted"
+            f"{counted(dropped, 'row', 'belong')} to buckets that nobody has, {noted} were counted"
         )
     if case.request.pass_through:
         here = (case.shape.receivers - case.shape.elsewhere) * case.shape.drivers

@@ -86,9 +86,9 @@ class LibraryExchange(Outside, Library):
         line = self._line(request, "receiver", None, [address])
         at = (ctypes.byref(side), where, _ADDRESS_BYTES)
         self.ask("listen", RefusedError, line.strip(), *at)
-        found = where.value.decode("utf-8", "replace")
-        receiver = _LibraryReceiver(self, side, found)
-        if not found:
+        bound = where.value.decode("utf-8", "replace")
+        receiver = _LibraryReceiver(self, side, bound)
+        if not bound:
             receiver.close()
             raise ProtocolError(f"{self.name}: it does not say where it listens")
         return receiver

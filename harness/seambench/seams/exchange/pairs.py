@@ -106,16 +106,16 @@ def names_of_pairs(name: str, against: str) -> list[str]:
     The first is put under test, as senders and then as receivers if it states both.
     """
     under_test = registry.resolve("exchange", name)
-    found = []
+    pairs = []
     if under_test.capabilities.get("sender"):
-        found.append(f"{name}{PAIR}{against}")
+        pairs.append(f"{name}{PAIR}{against}")
     if under_test.capabilities.get("receiver"):
-        found.append(f"{against}{PAIR}{name}")
-    if not found:
+        pairs.append(f"{against}{PAIR}{name}")
+    if not pairs:
         raise UsageError(f"{name} states neither `sender` nor `receiver`")
-    for pair in found:
+    for pair in pairs:
         registry.resolve("exchange", pair)
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(pairs))
 
 
 class OpenPair:

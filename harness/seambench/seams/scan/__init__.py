@@ -90,8 +90,8 @@ class _ScanSeam(Seam):
 
         words = dict(_WORDS)
         for name in format_names():
-            found = resolve_format(name)
-            words |= {f"formats.{name}": f"reads tables of {found.title}", **found.capabilities}
+            format_ = resolve_format(name)
+            words |= {f"formats.{name}": f"reads tables of {format_.title}", **format_.capabilities}
         return words
 
     def cases(self, root: Path, golden: Path | None, begins: Sequence[str]) -> Sequence[Case]:

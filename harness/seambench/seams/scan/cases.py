@@ -318,16 +318,16 @@ def recorded_rows(
         return None
     steps = _steps(table.folder / "witness.json")
     if request.row_kinds:
-        found = _window(table, request, steps)
+        step = _window(table, request, steps)
     elif request.query == "snapshot":
         number = len(steps) if request.as_of is None else request.as_of
-        found = steps[number - 1] if isinstance(number, int) and 0 < number <= len(steps) else {}
+        step = steps[number - 1] if isinstance(number, int) and 0 < number <= len(steps) else {}
     else:
         return None
-    if "rows" not in found or not set(names) <= set(found["columns"]):
+    if "rows" not in step or not set(names) <= set(step["columns"]):
         return None
-    places = [found["columns"].index(name) for name in names]
-    return sorted([row[place] for place in places] for row in found["rows"])
+    places = [step["columns"].index(name) for name in names]
+    return sorted([row[place] for place in places] for row in step["rows"])
 
 
 def _window(

@@ -97,11 +97,11 @@ def _must_read(case: ScanCase, scanner: Scanner, request: ScanRequest) -> int | 
     names = case.names
     if list(scan.schema.names) != names:
         raise Mismatch(f"columns {names} expected, the schema says {scan.schema.names}")
-    found, answers = _focused(case, rows), case.expected_answers()
-    problems = [difference(answer, found, names) for answer in answers]
+    have, answers = _focused(case, rows), case.expected_answers()
+    problems = [difference(answer, have, names) for answer in answers]
     if None not in problems:
         said = "; nor: ".join(str(problem) for problem in problems)
-        raise Mismatch(said, differing_rows(answers[0], found, names))
+        raise Mismatch(said, differing_rows(answers[0], have, names))
     for name, wanted in case.expect.arrow.items():
         came = str(scan.schema.field(name).type)
         if came != wanted:

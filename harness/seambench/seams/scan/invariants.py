@@ -73,8 +73,8 @@ def _hold_projections(
     """Each column alone, and none at all; then each column where another has its first value."""
     for at, name in enumerate(names):
         want = [(row[at],) for row in rows]
-        found = read_rows(scanner, replace(request, columns=[name]))
-        same_rows(f"column {name} alone", want, found, [name])
+        have = read_rows(scanner, replace(request, columns=[name]))
+        same_rows(f"column {name} alone", want, have, [name])
     counted = read_rows(scanner, replace(request, columns=[]))
     same_rows("no columns", [() for _ in rows], counted, [])
     if not rows or not scanner.capabilities.get("pushdown"):
@@ -87,8 +87,8 @@ def _hold_projections(
         condition = f'"{name}" = {literal(value)}'
         other = (at + 1) % len(names)
         want = [(row[other],) for row in rows if row[at] == value]
-        found = query_dataset(scan, [names[other]], condition)
-        same_rows(f"{names[other]} where {condition}", want, found, [names[other]])
+        have = query_dataset(scan, [names[other]], condition)
+        same_rows(f"{names[other]} where {condition}", want, have, [names[other]])
 
 
 def _hold_conditions(scanner: Scanner, request: ScanRequest, seed: str) -> None:
@@ -119,10 +119,10 @@ def compare_readers(run: PassRun) -> Iterator[Outcome]:
             if "digest" in answer:
                 digests.setdefault(case.id, {})[name] = answer["digest"]
     for case in run.cases:
-        found = digests.get(case.id, {})
-        first, *others = found or [""]
+        own = digests.get(case.id, {})
+        first, *others = own or [""]
         for other in others:
-            if found[other] != found[first]:
+            if own[other] != own[first]:
                 answer = {"outcome": "fail", "reason": "the two hand out different rows"}
                 yield run.outcome(f"{first} = {other}", case, answer)
 

@@ -113,8 +113,8 @@ def _method(scan: Scan, name: str) -> Any:
 def _stream(query: _Query, what: str) -> None:
     if not hasattr(query.scan, "__arrow_c_stream__"):
         raise _ClosedError("the scan is no stream by itself")
-    found = list(pa.RecordBatchReader.from_stream(query.scan))
-    _compared(replace(query, condition=None), what, found)
+    batches = list(pa.RecordBatchReader.from_stream(query.scan))
+    _compared(replace(query, condition=None), what, batches)
 
 
 def _counted(query: _Query, what: str) -> None:
@@ -127,8 +127,8 @@ def _limited(query: _Query, what: str) -> None:
     """Some of the rows: as many as asked for, none twice."""
     most = max(query.whole.num_rows - 1, 0)
     some = _method(query.scan, "head")(most)
-    found = Counter(map(repr, rows_of(some.to_batches(), query.names)))
-    if found - Counter(map(repr, rows_of(query.whole.to_batches(), query.names))):
+    some_rows = Counter(map(repr, rows_of(some.to_batches(), query.names)))
+    if some_rows - Counter(map(repr, rows_of(query.whole.to_batches(), query.names))):
         raise Mismatch(f"{what}: a row that the full read has not, or not as often")
     if some.num_rows != most:
         raise Mismatch(f"{what}: {some.num_rows} of {most} rows")
@@ -156,15 +156,15 @@ def _plans(query: _Query, what: str) -> None:
         texts, read = query.scan.plans([[n] for n in range(query.scan.n_parts)])
     except RefusedError as error:
         raise _ClosedError(str(error)) from error
-    found = [batch for text in texts for batch in read(text).to_reader()]
-    _compared(replace(query, condition=None), what, found)
+    batches = [batch for text in texts for batch in read(text).to_reader()]
+    _compared(replace(query, condition=None), what, batches)
 
 
 def _arrow_dataset(query: _Query, what: str) -> None:
     own = None if query.condition is None else in_arrow(query.condition, query.whole.schema)
     _arrow_rows(query)
-    found = query.scan.dataset().to_batches(columns=list(query.names), filter=own)
-    _compared(query, what, found)
+    batches = query.scan.dataset().to_batches(columns=list(query.names), filter=own)
+    _compared(query, what, batches)
 
 
 def _in_duckdb(*, relation: bool) -> Callable[[_Query, str], None]:
@@ -199,9 +199,9 @@ def _numbered(query: _Query, what: str) -> None:
     if not pl.select(pl.repeat(0, 1)).drop(cs.all()).height:
         raise _ClosedError("this Polars has no rows without columns")
     name = "#".join(["", *query.names])  # none of them is as long
-    found = frame.with_row_index(name).select(name).collect().height
-    if found != query.whole.num_rows:
-        raise Mismatch(f"{what}: {counted(found, 'row')} numbered, {query.whole.num_rows} read")
+    height = frame.with_row_index(name).select(name).collect().height
+    if height != query.whole.num_rows:
+        raise Mismatch(f"{what}: {counted(height, 'row')} numbered, {query.whole.num_rows} read")
 
 
 def _in_polars(*, lazy: bool) -> Callable[[_Query, str], None]:

@@ -213,18 +213,18 @@ def check_operators(vector: Vector, serde: Serde) -> None:
     """Rows, calls, batches and their values are those that the given values call for."""
     options = vector.request.options
     most_bytes = int(options.get("threshold_bytes", _UNBOUNDED))
-    found = operated(vector, serde)
-    _require_rows(vector, [bytes(row) for call in found.calls for row in call])
+    came = operated(vector, serde)
+    _require_rows(vector, [bytes(row) for call in came.calls for row in call])
     lengths = [len(row) for row in _plain(vector)]
     if "threshold_bytes" in options:
-        _require_calls(vector, lengths, most_bytes, found)
+        _require_calls(vector, lengths, most_bytes, came)
     if {"threshold_bytes", "batch_rows"} & set(options):
         most_rows = int(options.get("batch_rows", _UNBOUNDED))
         sizes = list(_cuts(lengths, most_rows, most_bytes))
-        _require_sizes("batches", sizes, [batch.num_rows for batch in found.batches])
-    _require_values(vector, found.batches)
-    if found.held:
-        raise Mismatch(f"{counted(found.held, 'thing')} were not given back")
+        _require_sizes("batches", sizes, [batch.num_rows for batch in came.batches])
+    _require_values(vector, came.batches)
+    if came.held:
+        raise Mismatch(f"{counted(came.held, 'thing')} were not given back")
 
 
 def _pieces(vector: Vector) -> Iterator[tuple[pa.RecordBatch, int]]:

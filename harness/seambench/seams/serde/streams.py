@@ -177,8 +177,8 @@ def check_stream(case: SerdeCase, serde: Serde) -> None:
         raise Mismatch(problem)
     if not case.expect.layouts:
         return
-    found = read_pages(written, page_options(vector.request), list(vector.types))
-    for number, (page, layouts) in enumerate(zip(found, case.expect.layouts, strict=True)):
+    written_pages = read_pages(written, page_options(vector.request), list(vector.types))
+    for number, (page, layouts) in enumerate(zip(written_pages, case.expect.layouts, strict=True)):
         if (kept := [layout_of(block) for block in page.columns]) != list(layouts):
             raise Mismatch(f"page {number} has columns {kept}, {list(layouts)} is expected")
 

@@ -322,10 +322,10 @@ def value_difference(
     wanted = flat_type(arrow_type(type_, timestamps))
     if flat_type(column.type) != wanted:
         return f"column {name!r} must be {wanted}, it is {column.type}"
-    found = plain_values(column)
-    if len(found) != len(expected):
-        return f"column {name!r}: {counted(len(expected), 'row')} expected, {len(found)} came"
-    for row, (want, have) in enumerate(zip(expected, found, strict=True)):
+    values = plain_values(column)
+    if len(values) != len(expected):
+        return f"column {name!r}: {counted(len(expected), 'row')} expected, {len(values)} came"
+    for row, (want, have) in enumerate(zip(expected, values, strict=True)):
         if canonical(want) != canonical(have):
             return f"column {name!r}, row {row}: {_short(want)} expected, {_short(have)} came"
     return None

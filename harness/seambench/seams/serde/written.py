@@ -124,8 +124,8 @@ def _block_problem(vector: Vector, page: Page, want: Expected) -> str | None:
     for field, type_, block, column in zip(
         vector.request.fields, vector.types, page.columns, want.columns, strict=True
     ):
-        found = block_values(block, type_, vector.timestamps)
-        for row, (a, b) in enumerate(zip(column, found, strict=True)):
+        values = block_values(block, type_, vector.timestamps)
+        for row, (a, b) in enumerate(zip(column, values, strict=True)):
             if canonical(a) != canonical(b):
                 return f"column {field.name!r}, row {row}: {a!r} was given, {b!r} was written"
     return None

@@ -121,11 +121,11 @@ def reads_all(reader: Any) -> bool:
 @cache
 def state_readers(format_: str) -> list[Any]:
     """Readers of this house that read whatever a table has, by whose rows its state is judged."""
-    found = [
+    readers = [
         registry.resolve("scan", name)
         for name in registry.names("scan", without=("peer", "variant", None))
     ]
-    whole = [one for one in found if one.kind == "reference" or reads_all(one)]
+    whole = [one for one in readers if one.kind == "reference" or reads_all(one)]
     offered = [one for one in whole if one.capabilities.get(f"formats.{format_}")]
     if not offered:
         raise UnavailableError(f"nothing here reads {format_} tables strictly")
@@ -157,9 +157,9 @@ def check_rows(reader: Any, table: Path, model: Model, what: str, as_of: str | N
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         scan = reader.open(ScanRequest(str(table), as_of=as_of, strict=strict, threads=2))
-        found = list(scan.schema.names)
-        if found != names:
-            raise Mismatch(f"{what}: columns {names} expected, {found} came")
+        own = list(scan.schema.names)
+        if own != names:
+            raise Mismatch(f"{what}: columns {names} expected, {own} came")
         with scan.to_reader() as batches:
             rows = rows_of(batches, names)
     wanted = model.expected()

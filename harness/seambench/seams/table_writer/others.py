@@ -44,18 +44,18 @@ def ask_readers(run: PassRun) -> Iterator[Outcome]:
                 table = str(Path(folder) / "table")
                 written = run.ask(by, "write", case, {"table": table})
                 if written["outcome"] != "pass":
-                    found = run.outcome(name, case, written)
-                    yield found if alone else _judged(found, writer)
+                    outcome = run.outcome(name, case, written)
+                    yield outcome if alone else _judged(outcome, writer)
                     continue
                 ours, misread = "", False
                 for reader, one in readers.items():
                     needed = (f"formats.{case.format}", "query.snapshot")
                     if alone or all(map(one.capabilities.get, needed)):
                         answer = run.ask(reader, "read", case, {"table": table}, "scan")
-                        found = run.outcome(f"{by}{PAIR}{reader}", case, answer)
-                        misread = misread or found.digest not in ("", REFUSAL)
-                        ours = ours or (found.digest if one.kind != "peer" else "")
-                        yield found if alone else _known(found, writer, one, ours)
+                        outcome = run.outcome(f"{by}{PAIR}{reader}", case, answer)
+                        misread = misread or outcome.digest not in ("", REFUSAL)
+                        ours = ours or (outcome.digest if one.kind != "peer" else "")
+                        yield outcome if alone else _known(outcome, writer, one, ours)
                 if misread and run.keep is not None:
                     run.keep(by, case.id, Path(table))
 

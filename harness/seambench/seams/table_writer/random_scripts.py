@@ -60,10 +60,10 @@ class _Drawing:
     def rows(self) -> list[list[Any]]:
         """A few rows; of equal keys one."""
         many = self.dice.randrange(_MOST_ROWS)
-        found = [{name: self.value(name) for name in self.columns} for _ in range(many)]
+        rows = [{name: self.value(name) for name in self.columns} for _ in range(many)]
         if self.keys:
-            found = list({repr([row[key] for key in self.keys]): row for row in found}.values())
-        return [list(row.values()) for row in found]
+            rows = list({repr([row[key] for key in self.keys]): row for row in rows}.values())
+        return [list(row.values()) for row in rows]
 
     def where(self) -> list[list[Any]]:
         """One test, of any column."""

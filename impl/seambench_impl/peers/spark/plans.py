@@ -207,11 +207,11 @@ class SparkArrow(SparkOwn):
     def inputs(self, batches: Sequence[pa.RecordBatch]) -> Iterator[Any]:
         """See `Plans`."""
         streams = (stream_of([batch], batch.schema).to_pybytes() for batch in batches)
-        found = [self.call("arrowBatch", stream) for stream in streams]
+        handed = [self.call("arrowBatch", stream) for stream in streams]
         try:
-            yield self.java.list(found)
+            yield self.java.list(handed)
         finally:
-            for one in found:
+            for one in handed:
                 one.close()
 
     def _write(self, rows: Any, passes: int, copies: Any) -> Any:
@@ -247,16 +247,16 @@ class BackendPlans(Plans):
     @contextmanager
     def inputs(self, batches: Sequence[pa.RecordBatch]) -> Iterator[Any]:
         """See `Plans`."""
-        found = []
+        handed = []
         try:
             for batch in batches:
                 held = self.behind_handle(batch)
                 handle = held.indicator.handle if held.indicator else 0
                 with self.java.inside():
-                    found.append(self._backend.batch(handle, self.schema, batch.num_rows))
-            yield self.java.list(found)
+                    handed.append(self._backend.batch(handle, self.schema, batch.num_rows))
+            yield self.java.list(handed)
         finally:
-            for one in found:
+            for one in handed:
                 one.close()
 
     def to_rows(self, inputs: Any, passes: int) -> Any:

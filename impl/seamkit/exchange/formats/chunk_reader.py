@@ -97,12 +97,12 @@ class ChunkReader:
                 continue
             numbers = list(stretch)
             places = [(levels[i], meta.is_nulls[i], 0, 0) for i in numbers]
-            found = self._read(open_, numbers[0], places, rows)
+            columns = self._read(open_, numbers[0], places, rows)
             arrays += [
                 _runs(self._columns[i], np.arange(1, rows + 1), values)
                 if self._columns[i].runs
                 else values
-                for i, values in zip(numbers, found, strict=True)
+                for i, values in zip(numbers, columns, strict=True)
             ]
         _check_end(open_, message, levels)
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema), meta
@@ -316,10 +316,10 @@ class _OpenChunk:
 
     def read(self, columns: Any, places: _Places, rows: int) -> _ReadChain:
         """The next columns as a chain, which lives until the next call."""
-        found = ffi.new("struct seam_chunk_place[]", places)
-        call(lib.seam_chunk_read, self._reader, columns, found, len(found), rows)
+        read = ffi.new("struct seam_chunk_place[]", places)
+        call(lib.seam_chunk_read, self._reader, columns, read, len(read), rows)
         texts = [self._text(self._reader.texts[i]) for i in range(self._reader.n_texts)]
-        return _ReadChain(self._reader, found, texts)
+        return _ReadChain(self._reader, read, texts)
 
     def _text(self, text: Any) -> memoryview:
         """Text that was one LZ4 block, put into the chain."""

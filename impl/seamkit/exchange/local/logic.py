@@ -288,26 +288,26 @@ class LocalExchange:
         with few bytes each could fill the exchange and nobody would ever go on. Of the others as
         soon as anything waits.
         """
-        found = self._readers[reader]
-        if not found.chunks or self.kind != "partition" or self._remaining == 0:
-            return bool(found.chunks)
+        own = self._readers[reader]
+        if not own.chunks or self.kind != "partition" or self._remaining == 0:
+            return bool(own.chunks)
         per_driver = self._options.local_exchange_buffer_mem_limit_per_driver
-        enough = found.rows >= self._options.chunk_size or found.bytes * 5 >= per_driver * 4
+        enough = own.rows >= self._options.chunk_size or own.bytes * 5 >= per_driver * 4
         return enough or self.is_full
 
     def pull(self, reader: int) -> list[LocalChunk]:
         """What a reader takes: of `partition` up to a chunk's rows together, else one chunk."""
-        found = self._readers[reader]
+        own = self._readers[reader]
         taken: list[LocalChunk] = []
         rows = 0
-        while found.chunks:
-            more = rows + found.chunks[0].count
+        while own.chunks:
+            more = rows + own.chunks[0].count
             if taken and (self.kind != "partition" or more > self._options.chunk_size):
                 break
-            chunk = found.chunks.popleft()
+            chunk = own.chunks.popleft()
             rows = more
-            found.rows -= chunk.count
-            found.bytes -= chunk.bytes
+            own.rows -= chunk.count
+            own.bytes -= chunk.bytes
             taken.append(chunk)
         return taken
 

@@ -128,20 +128,20 @@ class Receiver:
 
     def has_output(self, queue: int) -> bool:
         """Whether the driver of a queue should read now: rather many chunks at once than often."""
-        found = self._queues[queue]
-        if self._cancelled or not found.chunks:
-            found.unplugged = False
+        own = self._queues[queue]
+        if self._cancelled or not own.chunks:
+            own.unplugged = False
             return False
-        if self._options.keep_order or found.unplugged:
+        if self._options.keep_order or own.unplugged:
             return True
-        if len(found.chunks) >= self._options.unplug_threshold:
-            found.unplugged = True
+        if len(own.chunks) >= self._options.unplug_threshold:
+            own.unplugged = True
             self.statistics.unplugs += 1
             return True
         return (
             self._is_full
             or self._remaining == 0
-            or any(arrival.withheld for _, arrival in found.chunks)
+            or any(arrival.withheld for _, arrival in own.chunks)
         )
 
     def starve(self, queue: int) -> list[Answer]:
@@ -162,11 +162,11 @@ class Receiver:
 
     def short_circuit(self, queue: int) -> list[Answer]:
         """The driver of a queue needs nothing more: what it has and what still comes is dropped."""
-        found = self._queues[queue]
-        found.closed = True
+        own = self._queues[queue]
+        own.closed = True
         released = []
-        while found.chunks:
-            released += self._was_read(*found.chunks.popleft())
+        while own.chunks:
+            released += self._was_read(*own.chunks.popleft())
         return released
 
     def cancel(self) -> list[Answer]:

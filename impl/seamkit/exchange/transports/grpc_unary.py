@@ -275,14 +275,14 @@ class GrpcServer(RequestServer):
                 f"a request in two parts has {counted(size, 'byte')}, and "
                 f"{self._most_bytes} are taken at most"
             )
-        found = bytearray()
+        pieces = bytearray()
         while piece := await self._next_part(parts):
-            if len(found) + len(piece) > size:
+            if len(pieces) + len(piece) > size:
                 raise InputError(
                     f"chunks of {counted(size, 'byte')} came with an attachment of more"
                 )
-            found += piece
-        return memoryview(found)
+            pieces += piece
+        return memoryview(pieces)
 
     async def _answered(self, exchange: int, request: Request, context: Any) -> bytes:
         """The answer to a request that came whole, when it is given."""

@@ -35,11 +35,11 @@ def rewritten(
         at, begin = _changed(memoryview(whole).cast("B"), change)
         body = begin + whole.slice(at, whole.size - at - _TAIL_BYTES).to_pybytes()
         tail = len(body).to_bytes(4, "little") + _MAGIC
-        found = pq.read_metadata(pa.BufferReader(_MAGIC + body + tail))
-        found.schema.to_arrow_schema()
+        changed = pq.read_metadata(pa.BufferReader(_MAGIC + body + tail))
+        changed.schema.to_arrow_schema()
     except (ValueError, KeyError, IndexError, OSError, pa.ArrowException):
         return None
-    return found if found.num_row_groups == footer.num_row_groups else None
+    return changed if changed.num_row_groups == footer.num_row_groups else None
 
 
 def footer_of_int96(footer: pq.FileMetaData) -> pq.FileMetaData | None:

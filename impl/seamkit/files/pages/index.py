@@ -68,11 +68,11 @@ class PageBounds:
 def read_pages(read: Read, place: Place, chunk: tuple[int, int], rows: int, where: str) -> Pages:
     """An OffsetIndex of a column chunk that begins and ends at two places."""
     data = _index_bytes(read, place, f"{where}: offset index")
-    found = ffi.new("struct seam_parquet_page[]", len(data) // lib.SEAM_PARQUET_PAGE_BYTES + 1)
+    pages = ffi.new("struct seam_parquet_page[]", len(data) // lib.SEAM_PARQUET_PAGE_BYTES + 1)
     count = ffi.new("int64_t *")
-    given = ffi.from_buffer("uint8_t[]", data), len(data), *chunk, rows, found, count
+    given = ffi.from_buffer("uint8_t[]", data), len(data), *chunk, rows, pages, count
     call(lib.seam_parquet_offset_index, *given, source=where, begin=place[0])
-    raw = np.frombuffer(ffi.buffer(found, ffi.sizeof("struct seam_parquet_page") * count[0]), "i8")
+    raw = np.frombuffer(ffi.buffer(pages, ffi.sizeof("struct seam_parquet_page") * count[0]), "i8")
     offsets, sizes, first_rows = raw.reshape(-1, 3).T
     return Pages(offsets.copy(), sizes.copy(), np.append(first_rows, rows))
 
@@ -80,14 +80,14 @@ def read_pages(read: Read, place: Place, chunk: tuple[int, int], rows: int, wher
 def read_bounds(read: Read, place: Place, pages: Pages, where: str) -> PageBounds:
     """A ColumnIndex of these pages."""
     data = _index_bytes(read, place, f"{where}: column index")
-    found = ffi.new("struct seam_parquet_bounds[]", len(pages))
-    given = ffi.from_buffer("uint8_t[]", data), len(data), len(pages), found
+    stated = ffi.new("struct seam_parquet_bounds[]", len(pages))
+    given = ffi.from_buffer("uint8_t[]", data), len(data), len(pages), stated
     call(lib.seam_parquet_column_index, *given, source=where, begin=place[0])
     bounds = PageBounds(
-        [_text(data, one.least) for one in found],
-        [_text(data, one.greatest) for one in found],
-        [one.nulls for one in found],
-        [bool(one.is_null) for one in found],
+        [_text(data, one.least) for one in stated],
+        [_text(data, one.greatest) for one in stated],
+        [one.nulls for one in stated],
+        [bool(one.is_null) for one in stated],
     )
     rows = np.diff(pages.first_rows).tolist()
     for number, (nulls, is_null) in enumerate(zip(bounds.nulls, bounds.is_null, strict=True)):

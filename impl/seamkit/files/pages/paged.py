@@ -97,10 +97,10 @@ def paged_file(
 
 def _plain(reader: FileReader, schema: pa.Schema) -> tuple[FileReader, bool]:
     """The reader of the file itself, and whether it gives columns as they are wanted."""
-    found = reader.stored(schema)
-    if found is None:
+    stored = reader.stored(schema)
+    if stored is None:
         return reader, False
-    below, columns = found
+    below, columns = stored
     own = frozenset(below.schema.names)
     return below, all(
         column.equals(wanted)
@@ -252,26 +252,26 @@ class PagedFile:
         begins = np.cumsum(rows) - rows
         at = np.searchsorted(pages.first_rows, positions, "right") - 1
         moved = begins - pages.first_rows[numbers]
-        found = positions + moved[np.searchsorted(numbers, at)]
-        if found[-1] - found[0] == len(found) - 1:
-            return _one_array(values.slice(int(found[0]), len(found)))
-        return _one_array(_taken(values, found))
+        places = positions + moved[np.searchsorted(numbers, at)]
+        if places[-1] - places[0] == len(places) - 1:
+            return _one_array(values.slice(int(places[0]), len(places)))
+        return _one_array(_taken(values, places))
 
     def _bytes(self, column: _Column, numbers: Integers) -> tuple[memoryview, list[memoryview]]:
         """The page of a column's dictionary, which may be empty, and some of its data pages."""
         spans = _spans(column, numbers)
         parts = near(spans, 0 if isinstance(self._content, FarFile) else _LOCAL_GAP_BYTES)
         read = {begin: memoryview(self._read(begin, end - begin)) for begin, end in parts}
-        found, part = [], 0
+        pages, part = [], 0
         for begin, end in spans:
             while end > parts[part][1]:
                 part += 1
             first, last = parts[part]
             if len(read[first]) < last - first:
                 raise InputError(f"{self._where}: it ends before byte {last}")
-            found.append(read[first][begin - first : end - first])
+            pages.append(read[first][begin - first : end - first])
         has_dictionary = len(spans) > len(numbers)
-        return (found[0], found[1:]) if has_dictionary else (memoryview(b""), found)
+        return (pages[0], pages[1:]) if has_dictionary else (memoryview(b""), pages)
 
     def _read_index(self, offset: int, length: int) -> bytes:
         """Bytes of an index, which may have come with others."""
@@ -361,7 +361,7 @@ class PagedFile:
                 self._footer.row_group(row_group).num_rows,
                 self._of(name, row_group),
             ),
-            lambda found: _BYTES_A_PAGE * len(found),
+            lambda lengths: _BYTES_A_PAGE * len(lengths),
             *("pages", row_group, number),
         )
         return _Column(name, number, begin, pages)
@@ -480,8 +480,8 @@ def _trial() -> bool:
     file, where = pq.ParquetFile(content), "a trial of pages"
     opened = OpenParquet(file, content, where, {}, LOSSLESS, None, Bound(), lambda _: None)
     positions = np.array([3, 4, 555, 998])
-    found = PagedFile(opened).rows(table.schema, 0, positions, 3)
-    read = None if found is None else pa.Table.from_batches(found, table.schema)
+    tried = PagedFile(opened).rows(table.schema, 0, positions, 3)
+    read = None if tried is None else pa.Table.from_batches(tried, table.schema)
     return read is not None and bool(read.equals(table.take(pa.array(positions))))
 
 

@@ -203,10 +203,10 @@ def _in_fields(
     """Where the variants in pieces are in fields that lie side by side, in a struct of the file."""
     inner = _inner(kind)
     for own in fields:
-        found = file.child(own, where)
-        if found is not None and found.name in inner:
-            for path in _paths(own, found, inner[found.name], where):
-                yield (found.name, *path)
+        place = file.child(own, where)
+        if place is not None and place.name in inner:
+            for path in _paths(own, place, inner[place.name], where):
+                yield (place.name, *path)
 
 
 def _paths(own: VariantField, place: Place, kind: pa.DataType, where: str) -> Iterator[Path]:

@@ -135,7 +135,7 @@ class _Parser:
         return decimal_type(precision, self.number(parts[1]))
 
     def number(self, text: str) -> int:
-        found = _NUMBER.fullmatch(text.strip(_TRIMMED))
-        if found is None or not -(2**31) <= int(found[0]) < 2**31:
+        match = _NUMBER.fullmatch(text.strip(_TRIMMED))
+        if match is None or not -(2**31) <= int(match[0]) < 2**31:
             self.fail("bad-number")
-        return int(found[0])
+        return int(match[0])

@@ -193,8 +193,8 @@ def append_arrow(vector: Any, values: Any, name: str) -> None:
     chunks = values.chunks if isinstance(values, pa.ChunkedArray) else [values]
     try:
         for chunk in chunks:
-            found = ExportedBatch(without_views(chunk))
-            call(lib.seam_vector_append_arrow, vector, found.schema, found.array, source=name)
+            exported = ExportedBatch(without_views(chunk))
+            call(lib.seam_vector_append_arrow, vector, exported.schema, exported.array, source=name)
     except BaseException:
         lib.seam_vector_truncate(vector, rows, ffi.NULL)
         raise

@@ -233,10 +233,10 @@ class _Parser:
 
     def blanks(self) -> int:
         """Pass blanks by; how many there were."""
-        found = self._BLANKS.match(self.text, self.at)
-        assert found is not None
-        self.at = found.end()
-        return found.end() - found.start()
+        match = self._BLANKS.match(self.text, self.at)
+        assert match is not None
+        self.at = match.end()
+        return match.end() - match.start()
 
     def peek(self) -> str:
         self.blanks()
@@ -258,13 +258,13 @@ class _Parser:
     def type(self, depth: int) -> ColumnType:
         self.blanks()
         start = self.at
-        found = self._WORD.match(self.text, self.at)
-        if found is None:
+        match = self._WORD.match(self.text, self.at)
+        if match is None:
             raise self.wrong("a type is expected")
         if depth > DEPTH_LIMIT:
             raise self.wrong(f"types are nested at most {DEPTH_LIMIT} deep")
-        self.at = found.end()
-        word = found[0].lower()
+        self.at = match.end()
+        word = match[0].lower()
         if word in KEYWORDS:
             return ColumnType(KEYWORDS[word])
         if word == "variant":
@@ -279,15 +279,15 @@ class _Parser:
             raise self.wrong(
                 "StarRocks chooses the width by the precision; write decimal(p,s)", start
             )
-        raise self.wrong(f"'{found[0]}' is no type; there are {_WORDS}", start)
+        raise self.wrong(f"'{match[0]}' is no type; there are {_WORDS}", start)
 
     def number(self, what: str) -> int:
         self.blanks()
-        found = self._NUMBER.match(self.text, self.at)
-        if found is None:
+        match = self._NUMBER.match(self.text, self.at)
+        if match is None:
             raise self.wrong(f"{what} is expected")
-        self.at = found.end()
-        return int(found[0])
+        self.at = match.end()
+        return int(match[0])
 
     def sized(self, word: str, depth: int) -> ColumnType:
         if self.peek() == "(":
@@ -327,13 +327,13 @@ class _Parser:
         return column
 
     def fields(self, depth: int) -> ColumnType:
-        found: dict[str, ColumnType] = {}
+        fields: dict[str, ColumnType] = {}
         while True:
-            name = self.name(found)
-            found[name] = self.type(depth + 1)
+            name = self.name(fields)
+            fields[name] = self.type(depth + 1)
             end = self.at
             if self.peek() != ",":
-                return ColumnType.struct(found)
+                return ColumnType.struct(fields)
             if self.at > end and self.text[end - 1] in ")>":
                 raise self.wrong(
                     "StarRocks takes this blank for the comma and the comma for a name", end

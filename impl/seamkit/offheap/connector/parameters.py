@@ -83,17 +83,17 @@ def split_names(text: str, what: str) -> list[str]:
 
 def split_columns(names: str, types: str, what: str) -> dict[str, ColumnType]:
     """Columns from a list of names, joined by `,`, and one of type strings, joined by `#`."""
-    found = split_names(names, what)
+    columns = split_names(names, what)
     texts = types.split("#") if types else []
-    if len(found) != len(texts):
+    if len(columns) != len(texts):
         raise UsageError(
-            f"{what}: {counted(len(found), 'name', 'have')} "
+            f"{what}: {counted(len(columns), 'name', 'have')} "
             f"{counted(len(texts), 'type')}; names hold no ',' and types no "
             "'#', which separate them"
         )
-    if len(set(found)) < len(found):
+    if len(set(columns)) < len(columns):
         raise UsageError(f"{what}: the name of a column comes twice in '{names}'")
-    return dict(zip(found, map(parse, texts), strict=True))
+    return dict(zip(columns, map(parse, texts), strict=True))
 
 
 def join_names(names: Sequence[str]) -> str:
@@ -126,10 +126,10 @@ def time_zone(name: str) -> tzinfo:
     """
     if name == "UTC":
         return UTC
-    if found := _OFFSET.fullmatch(name):
-        offset = timedelta(hours=int(found[2]), minutes=int(found[3]))
+    if match := _OFFSET.fullmatch(name):
+        offset = timedelta(hours=int(match[2]), minutes=int(match[3]))
         if offset < timedelta(hours=24):
-            return timezone(-offset if found[1] == "-" else offset)
+            return timezone(-offset if match[1] == "-" else offset)
     try:
         return ZoneInfo(name)
     except (KeyError, OSError, ValueError) as error:

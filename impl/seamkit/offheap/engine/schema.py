@@ -47,17 +47,17 @@ class EngineSchema:
             )
         self.schema = schema
         columns = [from_arrow(field.type) for field in schema] if types is None else types
-        found = [
+        slots = [
             _nullable_slot(field, column, field.name)
             for field, column in zip(schema, columns, strict=True)
         ]
-        self.types = tuple(slot.column for slot in found)
-        self._carried = pa.schema([slot.carried for slot in found], schema.metadata)
+        self.types = tuple(slot.column for slot in slots)
+        self._carried = pa.schema([slot.carried for slot in slots], schema.metadata)
         self._casts = [i for i, field in enumerate(self._carried) if field.type != schema[i].type]
         for i in self._casts:
             _check_cast(schema[i], self._carried[i].type)
         self._kept: list[Any] = []  # what the slots point at
-        self.slots = self._c_slots(found)
+        self.slots = self._c_slots(slots)
 
     def _c_slots(self, planned: Sequence[_Slot]) -> Any:
         """An array of `struct seam_engine_slot`, which lives as long as this object."""

@@ -100,10 +100,10 @@ class PageReader:
         """The batch of one page, whose body is as it is on the wire."""
         if header.marker & CHECKSUMMED:
             rows, marker, uncompressed, _, checksum = header
-            found = page_checksum(body, marker, rows, uncompressed)
-            if found != checksum:
+            own = page_checksum(body, marker, rows, uncompressed)
+            if own != checksum:
                 raise InputError(
-                    f"page: checksum {found:#010x}, its header says {checksum:#010x} "
+                    f"page: checksum {own:#010x}, its header says {checksum:#010x} "
                     f"(at byte {offset - 8})"
                 )
         limit = self.options.size_limit

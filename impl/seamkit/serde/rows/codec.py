@@ -250,12 +250,12 @@ def _int64s(values: Any) -> Any:
 
 
 def _whole_numbers(values: Integers, what: str) -> Any:
-    found = np.asarray(values)
-    if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
+    numbers = np.asarray(values)
+    if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
         raise UsageError(f"{what}: a sequence of whole numbers is meant")
-    if found.dtype == np.uint64 and found.size and found.max() > np.iinfo(np.int64).max:
-        raise UsageError(f"{what}: {found.max()} does not fit 64 bits with a sign")
-    return np.ascontiguousarray(found, np.int64)
+    if numbers.dtype == np.uint64 and numbers.size and numbers.max() > np.iinfo(np.int64).max:
+        raise UsageError(f"{what}: {numbers.max()} does not fit 64 bits with a sign")
+    return np.ascontiguousarray(numbers, np.int64)
 
 
 def _check_rows(rows: Any, count: int) -> None:

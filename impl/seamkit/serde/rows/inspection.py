@@ -161,10 +161,10 @@ def grade(
             walk = UnsafeWalk(view)
             walk.row(begin, length, columns)
             oddities += walk.odd
-            found = bytearray(view[begin : begin + length])
+            bare = bytearray(view[begin : begin + length])
             for offset, free in walk.free:
-                found[offset - begin : offset - begin + free] = bytes(free)
-            same = same and found == row
+                bare[offset - begin : offset - begin + free] = bytes(free)
+            same = same and bare == row
     except (InputError, RefusedError) as error:
         return RowGrade(decodes=False, reason=str(error))
     updatable = not any(oddity.place for oddity in oddities)

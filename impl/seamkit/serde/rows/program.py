@@ -116,11 +116,11 @@ class RowProgram:
                 f"the batch has {counted(batch.num_columns, 'column')} where "
                 f"{len(self.fields)} are stated"
             )
-        for field, wanted, found in zip(self.fields, self.schema, batch.schema, strict=True):
-            if not _same(found.type, wanted.type):
+        for field, wanted, given in zip(self.fields, self.schema, batch.schema, strict=True):
+            if not _same(given.type, wanted.type):
                 raise UsageError(
                     f"column {field.name!r}: {field.type} is {wanted.type} in Arrow, "
-                    f"the batch has {found.type}; cast it"
+                    f"the batch has {given.type}; cast it"
                 )
 
 

@@ -174,12 +174,12 @@ def deserialize(
 
 def _read_groups(codec: RowCodec, data: memoryview, options: RowOptions) -> pa.RecordBatch:
     """Rows of all groups; plain ones are read where they stand, so that offsets are right."""
-    found = list(groups(data, options.codec, options.size_limit, codec.allocator))
-    if any(group.offset < 0 for group in found):
-        joined = found[0].rows if len(found) == 1 else b"".join(group.rows for group in found)
+    parts = list(groups(data, options.codec, options.size_limit, codec.allocator))
+    if any(group.offset < 0 for group in parts):
+        joined = parts[0].rows if len(parts) == 1 else b"".join(group.rows for group in parts)
         return codec.deserialize(joined, source="decompressed groups")
     offsets, lengths = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-    for group in found:
+    for group in parts:
         starts, sizes = find_rows(group.rows, base=group.offset)
         offsets.append(starts)
         lengths.append(sizes)

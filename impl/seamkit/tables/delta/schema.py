@@ -118,10 +118,10 @@ def table_schema(protocol: Protocol, metadata: Metadata, root: str) -> TableSche
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f"{where} is not readable ({error!r})") from error
     for name in metadata.partition_columns:
-        found = [own for own in fields if own.name == name]
-        if not found:
+        same = [own for own in fields if own.name == name]
+        if not same:
             raise InputError(f"{where} has no column {name!r}, by which the table is partitioned")
-        if found[0].children:
+        if same[0].children:
             raise InputError(f"{where} has a nested type for the partition column {name!r}")
     return TableSchema(fields, mode, metadata.partition_columns)
 

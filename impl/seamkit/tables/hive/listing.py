@@ -112,7 +112,7 @@ def _walk(
         yield from (_file(storage, one, values) for one in entries)
         return
     column, kind = below[0]
-    found: list[tuple[str, Values]] = []
+    folders: list[tuple[str, Values]] = []
     for one in entries:
         name, equals, text = one.name.partition("=")
         if one.size_bytes is not None or not equals or unescaped(name).lower() != column:
@@ -120,8 +120,8 @@ def _walk(
             warnings.append(ScanWarning(where, -1, f"it is no folder of the partition {column!r}"))
             continue
         value = _value(unescaped(text), kind, f"{storage.full(one.path)}: column {column!r}")
-        found.append((one.path, {**values, column: value}))
-    for (path, own), is_wanted in zip(found, wanted([own for _, own in found]), strict=True):
+        folders.append((one.path, {**values, column: value}))
+    for (path, own), is_wanted in zip(folders, wanted([own for _, own in folders]), strict=True):
         if is_wanted:
             yield from _walk(storage, path, below[1:], own, wanted, warnings)
 
@@ -159,16 +159,16 @@ def differences(stated: Mapping[str, str], own: pa.Schema) -> list[str]:
     Stated types go by name in lower case, as Hive spells them; Hudi's meta columns need not be in
     the metastore.
     """
-    found = []
+    problems = []
     fields = {field.name.lower(): field for field in own}
     for name, text in stated.items():
         if name not in fields:
-            found.append(f"column {name!r}: the metastore has it, the table does not")
+            problems.append(f"column {name!r}: the metastore has it, the table does not")
         elif not _agrees(text, fields[name].type):
             kind = fields[name].type
-            found.append(f"column {name!r}: the metastore says {text}, the table {kind}")
+            problems.append(f"column {name!r}: the metastore says {text}, the table {kind}")
     more = (name for name in fields if name not in stated and not name.startswith(_META))
-    return [*found, *(f"column {n!r}: the table has it, the metastore does not" for n in more)]
+    return [*problems, *(f"column {n!r}: the table has it, the metastore does not" for n in more)]
 
 
 def _agrees(text: str, own: pa.DataType) -> bool:

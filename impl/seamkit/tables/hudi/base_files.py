@@ -160,9 +160,9 @@ class SkeletonReader(FileReader):
         )
         for first, second in pieces:
             n = first.num_rows
-            found = {**_columns(first), **_columns(second)}
-            found |= {name: pa.repeat(value, n) for name, value in shown.items()}
-            yield batch_of([found[name] for name in schema.names], schema, n)
+            columns = {**_columns(first), **_columns(second)}
+            columns |= {name: pa.repeat(value, n) for name, value in shown.items()}
+            yield batch_of([columns[name] for name in schema.names], schema, n)
 
     def _split(self, schema: pa.Schema) -> tuple[pa.Schema, pa.Schema]:
         """The columns of the skeleton, and those of the other file."""
@@ -266,9 +266,9 @@ def _check_names(reader: FileReader, base: BaseFile) -> None:
     one = known.get(_FILE_NAME, ColumnRange())
     if one.least is None or one.least != one.greatest:
         return
-    found = _NAME.fullmatch(one.least.as_py())
-    if found and found["instant"] >= base.instant and found["id"] != base.file_id:
-        raise InputError(f"{reader.name}: its rows say that they lie in {found[0]}")
+    match = _NAME.fullmatch(one.least.as_py())
+    if match and match["instant"] >= base.instant and match["id"] != base.file_id:
+        raise InputError(f"{reader.name}: its rows say that they lie in {match[0]}")
 
 
 def _opened(storage: Storage, base: BaseFile, keys: Sequence[str]) -> FileReader:

@@ -64,17 +64,17 @@ class WriteChanges:
                 before, after = _touched(before, after, unit.name)
                 old_keys, new_keys = _numbered(_keys(before)), _numbered(_keys(after))
         with context.allocator.reserve(2 * (old_keys.nbytes + new_keys.nbytes)):  # with hashes
-            found = pc.index_in(new_keys, value_set=old_keys).cast(pa.int64())
-            changed = pc.or_(_written(after, unit.name), pc.is_null(found))
+            old_rows = pc.index_in(new_keys, value_set=old_keys).cast(pa.int64())
+            changed = pc.or_(_written(after, unit.name), pc.is_null(old_rows))
             changed = changed.to_numpy(zero_copy_only=False)
             # A write that lost may have filled a gap, or brought back what another row hid.
             others = np.flatnonzero(~changed)
-            pairs = found.take(pa.array(others)), pa.array(others)
+            pairs = old_rows.take(pa.array(others)), pa.array(others)
             changed[others] = ~same_rows(before, after, *pairs, self.columns)
             written = pc.indices_nonzero(pa.array(changed)).cast(pa.int64())
-            found = found.take(written)
+            old_rows = old_rows.take(written)
             gone = pc.indices_nonzero(pc.invert(pc.is_in(old_keys, value_set=new_keys)))
-        was = pa.concat_arrays([found, gone.cast(pa.int64())])
+        was = pa.concat_arrays([old_rows, gone.cast(pa.int64())])
         became = pa.concat_arrays([written, pa.nulls(len(gone), pa.int64())])
         old, new = before.select(list(self.columns)), after.select(list(self.columns))
         for begin in range(0, len(was), batch_rows):

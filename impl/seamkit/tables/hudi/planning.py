@@ -116,12 +116,12 @@ class Planner:
         known = KEPT.get(key)
         if known is not None and known[0] == identity and known[1] == files.partitions:
             return list(known[2])
-        found = list_slices(files, timeline, window)
+        listed_slices = list_slices(files, timeline, window)
         if timeline.identity() == identity:
             listed = sum(map(len, files.partitions.values()))
-            taken = _BYTES_A_NAME * listed + _BYTES_A_SLICE * len(found)
-            KEPT.put(key, (identity, files.partitions, found), taken)
-        return list(found)
+            taken = _BYTES_A_NAME * listed + _BYTES_A_SLICE * len(listed_slices)
+            KEPT.put(key, (identity, files.partitions, listed_slices), taken)
+        return list(listed_slices)
 
     def plan_groups(self, window: Window, only: Collection[GroupKey]) -> Plan:
         """The latest slices of some groups; the files are grouped once, whatever the window."""
@@ -137,20 +137,20 @@ class Planner:
 
     def _planned(self, window: Window, slices: Callable[[Listing], list[FileSlice]]) -> Plan:
         try:
-            found = slices(self._listed())
+            all_ = slices(self._listed())
         except (InputError, RefusedError) as error:
             if not self._from_metadata or self._listing == "metadata":
                 raise
             reason = f"folders were listed instead of the metadata table ({error})"
             self._warnings = [ScanWarning(self._storage.full(METADATA_FOLDER), -1, reason)]
             self._from_metadata, self._files, self._all = False, None, None
-            found = slices(self._listed())
-        damage = [*self._silent_writes, *_changed_bases(found, self._timeline)]
+            all_ = slices(self._listed())
+        damage = [*self._silent_writes, *_changed_bases(all_, self._timeline)]
         if self._strict and damage:
             raise InputError(f"{damage[0].file}: {damage[0].reason}")
-        changed = [slice_ for slice_ in found if may_have_changed(slice_, self._timeline, window)]
+        changed = [slice_ for slice_ in all_ if may_have_changed(slice_, self._timeline, window)]
         return Plan(
-            changed, self._from_metadata, [*self._warnings, *damage], len(found) - len(changed)
+            changed, self._from_metadata, [*self._warnings, *damage], len(all_) - len(changed)
         )
 
     @cached_property
@@ -205,8 +205,8 @@ def read_plan(
     indexes = _Indexes.of(plan, source)
     units = [_unit(slice_, source, path, partitions, indexes) for slice_ in slices]
     if buckets is not None:
-        found = bucket_units(source.storage, source.config, source.schema, slices, buckets)
-        units = [replace(unit, bucket=own) for unit, own in zip(units, found, strict=True)]
+        numbered = bucket_units(source.storage, source.config, source.schema, slices, buckets)
+        units = [replace(unit, bucket=own) for unit, own in zip(units, numbered, strict=True)]
     notes = []
     if plan.unchanged:
         notes.append(f"pruned     no change of the window in {counted(plan.unchanged, 'slice')}")

@@ -181,14 +181,14 @@ def _has_ids(fields: Sequence[pa.Field]) -> bool:
 def _mapped(field: pa.Field, mapping: NameMapping, name: str | None = None) -> Place:
     """A field whose id the mapping gives; `name` is what it calls parts of lists and maps."""
     name = field.name if name is None else name
-    found = next((one for one in mapping if name in one["names"]), None) or {}
-    below: NameMapping = found.get("fields") or ()
+    entry = next((one for one in mapping if name in one["names"]), None) or {}
+    below: NameMapping = entry.get("fields") or ()
     inner = inner_fields(field.type)
     names: Sequence[str | None] = [None] * len(inner)
     if inner and not pa.types.is_struct(field.type):
         names = ["element"] if len(inner) == 1 else ["key", "value"]
     children = [_mapped(one, below, own) for one, own in zip(inner, names, strict=True)]
-    id_ = found.get("field-id")
+    id_ = entry.get("field-id")
     return Place(field.name, (field.name,) if id_ is None else (id_, field.name), children)
 
 

@@ -195,13 +195,13 @@ def key_columns(metadata: TableMetadata, ids: Sequence[int], where: str) -> dict
     """
     columns: dict[str, Column] = {}
     for id_ in ids:
-        found = metadata.column(id_)
-        if found is None or pa.types.is_nested(found[-1].type):
+        column = metadata.column(id_)
+        if column is None or pa.types.is_nested(column[-1].type):
             raise RefusedError(
                 f"{where}: equality deletes by the field {id_}, which is no column of single "
                 "values, are not supported"
             )
-        columns[f"{ABSENT}key:{id_}"] = found
+        columns[f"{ABSENT}key:{id_}"] = column
     return columns
 
 
@@ -357,12 +357,12 @@ class DeleteIndex:
         """
         latest = self._latest
         if latest is None or latest[0] is not data:
-            found = []
+            deletes = []
             for scope in (data.partition.key, _GLOBAL):
                 own = self._equality.get(scope, ())
                 newer = [one for one in own if data.sequence_number < one.sequence_number]
-                found.append((scope, [one for one in newer if self._may_meet(one, data)]))
-            self._latest = latest = data, found
+                deletes.append((scope, [one for one in newer if self._may_meet(one, data)]))
+            self._latest = latest = data, deletes
         return latest[1]
 
     def _of(self, scope: tuple[Any, ...], ids: tuple[int, ...]) -> DeletedKeys:

@@ -420,7 +420,7 @@ def doubts_of_manifest(
 
 def _ends(summary: PartitionSummary, kind: pa.DataType) -> tuple[Any, Any] | None:
     """The least and the greatest value of a manifest's partitions; None where that is not known."""
-    found = []
+    ends = []
     for end in (summary.lower, summary.upper):
         value = None if end is None else bound_value(end, kind)
         if value is None:
@@ -430,8 +430,8 @@ def _ends(summary: PartitionSummary, kind: pa.DataType) -> tuple[Any, Any] | Non
             value = partition_value(value.cast(whole).as_py(), kind, "")
         else:
             value = value.as_py()
-        found.append(value)
-    return found[0], found[1]
+        ends.append(value)
+    return ends[0], ends[1]
 
 
 def _within(value: Any, summary: PartitionSummary, ends: tuple[Any, Any] | None) -> bool:

@@ -324,19 +324,17 @@ def _by_name(metadata: TableMetadata, name: str) -> View:
         raise UsageError(f"{metadata.where}: there is no branch or tag {name!r}; it has {known}")
     if reference.kind not in ("branch", "tag"):
         raise InputError(f"{metadata.where}: {name!r} is a {reference.kind!r}, no branch or tag")
-    found = _at(metadata, reference.snapshot_id, f"{reference.kind} {name}")
-    return (
-        View(found.snapshot, metadata.schema(), found.name) if reference.kind == "branch" else found
-    )
+    view = _at(metadata, reference.snapshot_id, f"{reference.kind} {name}")
+    return View(view.snapshot, metadata.schema(), view.name) if reference.kind == "branch" else view
 
 
 def _by_time(metadata: TableMetadata, as_of: dt.datetime) -> View:
     millis = micros(as_of) // 1000
-    found = [number for time, number in metadata.log if time <= millis]
-    if not found:
+    ids = [number for time, number in metadata.log if time <= millis]
+    if not ids:
         left = ((number, time) for time, number in metadata.log if number in metadata.snapshots)
         raise too_early(f"{metadata.where}: no snapshot that is left", as_of, next(left, None))
-    return _at(metadata, found[-1], f"snapshot {found[-1]}, the current one at {as_of}")
+    return _at(metadata, ids[-1], f"snapshot {ids[-1]}, the current one at {as_of}")
 
 
 def _at(metadata: TableMetadata, number: int, name: str) -> View:

@@ -31,11 +31,11 @@ _BATCH_ROWS = 64 * 1024
 def retracts_of(opened: Callable[[], FileReader]) -> Positions:
     """Positions of the rows of a file that take others back."""
     reader = opened()
-    at, found = 0, []
+    at, pieces = 0, []
     for batch in reader.batches(pa.schema([SYSTEM.field(KIND)]), _BATCH_ROWS, use_threads=False):
-        found.append(at + np.flatnonzero(row_kinds(batch.column(KIND), reader.name) & 1))
+        pieces.append(at + np.flatnonzero(row_kinds(batch.column(KIND), reader.name) & 1))
         at += batch.num_rows
-    positions: Positions = np.concatenate(found) if found else np.empty(0, np.int64)
+    positions: Positions = np.concatenate(pieces) if pieces else np.empty(0, np.int64)
     return positions
 
 

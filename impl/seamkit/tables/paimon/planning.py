@@ -80,16 +80,16 @@ def sections(files: Sequence[FileEntry], key_types: Sequence[pa.DataType]) -> Se
         return [_section(files)]
     bounds = {file.identity: _bounds(file, key_types) for file in files}
     ordered = sorted(files, key=lambda file: bounds[file.identity][0])
-    found: list[list[FileEntry]] = []
+    groups: list[list[FileEntry]] = []
     top: _Key | None = None
     for file in ordered:
         low, high = bounds[file.identity]
         if top is None or top < low:
-            found.append([])
+            groups.append([])
             top = high
-        found[-1].append(file)
+        groups[-1].append(file)
         top = max(top, high)
-    return [_section(own) for own in found]
+    return [_section(own) for own in groups]
 
 
 def _section(files: Sequence[FileEntry]) -> Section:

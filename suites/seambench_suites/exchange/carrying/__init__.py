@@ -56,22 +56,22 @@ def kernels(folder: Path, passes: int = 40, stopped_seconds: float = 2.0) -> Ker
         for transport in _TRANSPORTS
         for name in FORMATS
     ]
-    found = [Kernel(_case(w), Task(carrying, (w, passes)), over, _kind(w)) for w in ways]
+    listed = [Kernel(_case(w), Task(carrying, (w, passes)), over, _kind(w)) for w in ways]
     batch = generated_rows("lineitem, 65536 rows, 8 times", _SCALE)
     for parts in PARTS:
         for way in WAYS:
             case = _case(f"dealing/{parts}/{way}")
-            found.append(Kernel(case, Task(dealing, (way, parts)), batch))
+            listed.append(Kernel(case, Task(dealing, (way, parts)), batch))
     few = generated_rows(f"lineitem, {Load(_SLOW_PASSES).rows} rows", _SCALE)
     for slow in ("none", "one"):
         task = Task(beside_slow, (_SLOW_PASSES, slow == "one"))
-        found.append(Kernel(_case(f"slow/{slow}"), task, few, "step"))
+        listed.append(Kernel(_case(f"slow/{slow}"), task, few, "step"))
     for transport in _TRANSPORTS:
         task = Task(resuming, (transport, stopped_seconds, passes))
-        found.append(Kernel(_case(f"stopped/{transport}"), task, over, "step"))
+        listed.append(Kernel(_case(f"stopped/{transport}"), task, over, "step"))
     rows = {"lineitem": load.rows // passes}
     origin = Origin("tpch-derived", _SCALE, generator_version(), rows)
-    return Kernels("exchange", "seambench", found, origin)
+    return Kernels("exchange", "seambench", listed, origin)
 
 
 def _kind(way: str) -> Literal["answer", "step", "floor"]:

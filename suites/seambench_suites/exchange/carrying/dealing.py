@@ -76,8 +76,8 @@ def _polars(
         def deal() -> Iterator[Any]:
             for _ in range(_TIMES):
                 dealt = frame().with_columns(part)
-                found = dealt.partition_by("part", include_key=False, maintain_order=True)
-                yield from map(after, found)
+                frames = dealt.partition_by("part", include_key=False, maintain_order=True)
+                yield from map(after, frames)
 
         return deal
 

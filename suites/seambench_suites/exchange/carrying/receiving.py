@@ -102,11 +102,11 @@ def _exchange(folder: Path, transport: str, chunk_format_name: str, stopped: boo
         kept = _Kept(passes == 1)
 
         def drain(source: ExchangeSource, kept: _Kept = kept) -> None:
-            while (found := source.read()) is not None:
+            while (chunk := source.read()) is not None:
                 if rows:
-                    kept.add(found)
+                    kept.add(chunk)
                 else:
-                    kept.add_bytes(len(found))
+                    kept.add_bytes(len(chunk))
 
         _say(ready=True)
         if stopped:

@@ -52,8 +52,8 @@ def resuming(transport: str, seconds: float, passes: int) -> Competitor:
     load = Load(passes)
 
     def clock(_: Any) -> tuple[Stopped, Sample]:
-        found = _stopped(transport, seconds, load)
-        return found, Sample(found.resumed_seconds, found.resumed_cpu_seconds)
+        result = _stopped(transport, seconds, load)
+        return result, Sample(result.resumed_seconds, result.resumed_cpu_seconds)
 
     def judge(stopped: Stopped) -> Arrived:
         if stopped.error is not None:

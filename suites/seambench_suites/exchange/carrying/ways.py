@@ -138,8 +138,8 @@ class Way:
         if not decodes(self.name):
             amount = Moved(unit="bytes", sent=self._sent_bytes, arrived=self._arrived["bytes"])
             return Arrived(amount, load.rows, load.bytes)
-        found = self._arrived.get("rows", load.rows)
-        lost = None if found == load.rows else f"{load.rows} rows were sent, {found} arrived"
+        arrived = self._arrived.get("rows", load.rows)
+        lost = None if arrived == load.rows else f"{load.rows} rows were sent, {arrived} arrived"
         return Finding(load.digest(1), self._digest_of_one_pass, lost, load.rows, load.bytes)
 
     @cached_property

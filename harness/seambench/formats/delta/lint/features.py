@@ -51,11 +51,11 @@ Field = Mapping[str, Any]
 def schema_of(state: State) -> Mapping[str, Any]:
     """The schema; one of no fields where it cannot be parsed."""
     try:
-        found = read_json(str((state.metadata or {}).get("schemaString")))
+        schema = read_json(str((state.metadata or {}).get("schemaString")))
     except ValueError:
         return {}
-    fits = isinstance(found, dict) and isinstance(found.get("fields"), list)
-    return found if fits else {}
+    fits = isinstance(schema, dict) and isinstance(schema.get("fields"), list)
+    return schema if fits else {}
 
 
 def fields_of(type_: Any) -> Iterator[Field]:

@@ -282,18 +282,18 @@ class Log:
         for match, file in self._checkpoints.get(state.version, ()):
             if match["part"] not in (None, "0000000001"):
                 continue
-            found = State()
+            stored = State()
             for action in self._checkpoint(state.version):
-                found.apply(action)
+                stored.apply(action)
             for what, files in (
-                ("are missing", set(state.files) - set(found.files)),
-                ("were removed", set(found.files) - set(state.files)),
+                ("are missing", set(state.files) - set(stored.files)),
+                ("were removed", set(stored.files) - set(state.files)),
             ):
                 if files:
                     says = f"{len(files)} files {what}, {min(files)[0]} among them"
                     self._fault("checkpoint.files", file.name, says)
             for word in ("metadata", "protocol"):
-                if _plain(getattr(state, word)) != _plain(getattr(found, word)):
+                if _plain(getattr(state, word)) != _plain(getattr(stored, word)):
                     says = f"{word} differs from that of the commits"
                     self._fault(f"checkpoint.{word}", file.name, says)
         if checksum := self._sums.get(state.version):

@@ -79,15 +79,15 @@ def lint(table: Path) -> Iterator[Fault]:
     yield from wrong
     if any(fault.level == "must" for fault in wrong):
         return
-    found = _Table(table, properties(table), open_timeline(table))
-    at = found.place(found.timeline.folder)
-    wrong = list(RULES.faults(partial(_timeline_findings, found, at), "timeline.unreadable", at))
+    opened = _Table(table, properties(table), open_timeline(table))
+    at = opened.place(opened.timeline.folder)
+    wrong = list(RULES.faults(partial(_timeline_findings, opened, at), "timeline.unreadable", at))
     yield from wrong
     if any(fault.rule == "hudi.timeline.unreadable" for fault in wrong):
         return
-    yield from RULES.faults(partial(_commit_findings, found), "commit.form", at)
-    yield from _file_faults(found)
-    metadata = partial(metadata_findings, table, found.conf, found.instants)
+    yield from RULES.faults(partial(_commit_findings, opened), "commit.form", at)
+    yield from _file_faults(opened)
+    metadata = partial(metadata_findings, table, opened.conf, opened.instants)
     yield from RULES.faults(metadata, "metadata.unreadable", ".hoodie/metadata")
 
 
@@ -136,8 +136,8 @@ def _timeline_findings(table: _Table, at: str) -> Iterator[Finding]:
         states[begin, action == "savepoint"][state or "completed"] = action
         for rule, says in _instant_faults(table.version, match):
             yield f"timeline.{rule}", table.place(file), says
-    for (begin, _), found in states.items():
-        for rule, says in _state_faults(found):
+    for (begin, _), actions in states.items():
+        for rule, says in _state_faults(actions):
             yield f"timeline.{rule}", f"{at}/{begin}", says
     try:
         _ = table.instants
@@ -272,8 +272,8 @@ def _one_faults(table: _Table, file: Path, match: re.Match[str]) -> Iterator[Fau
         # An upgrade leaves logs that bear the instant of a base file.
         first = int(table.conf.get("hoodie.table.initial.version", table.version))
         own = min(first, table.version) >= LAYOUT_2
-        found = partial(log_findings, table.path, file, own, instants)
-        yield from RULES.faults(found, "log.content", place)
+        check = partial(log_findings, table.path, file, own, instants)
+        yield from RULES.faults(check, "log.content", place)
 
 
 def _folder_findings(

@@ -56,8 +56,8 @@ def base_faults(
         says = f"its rows were not looked at: nothing here reads files of {file.suffix}"
         yield RULES.fault(("base.unread", place, says))
         return
-    found = partial(_findings, file, rows, footer, conf, instants, place)
-    yield from RULES.faults(found, "base.unreadable", place)
+    check = partial(_findings, file, rows, footer, conf, instants, place)
+    yield from RULES.faults(check, "base.unreadable", place)
 
 
 def _findings(

@@ -67,8 +67,8 @@ def _files_faults(table: Path, there: There, records: Sequence[Record]) -> Wrong
     if lost := sorted(set(there) - partitions):
         yield "partitions", _ALL, f"the list lacks {lost}, which have files"
     for partition in sorted({*there, *listed}):
-        found, files = there.get(partition, {}), listed[partition]
-        for rule, name, says in _list_faults(table / partition, found, files):
+        sizes, files = there.get(partition, {}), listed[partition]
+        for rule, name, says in _list_faults(table / partition, sizes, files):
             yield rule, f"{partition}/{name}", says
 
 

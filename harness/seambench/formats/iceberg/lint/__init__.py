@@ -33,9 +33,9 @@ def lint(folder: Path) -> Iterator[Fault]:
         return
     table = Table(folder, file, said if isinstance(said, dict) else {})
     for rules in (refused, metadata_findings):
-        found = list(guarded(partial(rules, table), _UNREAD, "metadata"))
-        yield from (RULES.fault((rule, table.place(file, at), says)) for rule, at, says in found)
-        if any(rules is refused or rule == _UNREAD for rule, *_ in found):
+        wrong = list(guarded(partial(rules, table), _UNREAD, "metadata"))
+        yield from (RULES.fault((rule, table.place(file, at), says)) for rule, at, says in wrong)
+        if any(rules is refused or rule == _UNREAD for rule, *_ in wrong):
             return
     tree = Tree(table)
     findings: tuple[Callable[[], Iterator[Finding]], ...] = (

@@ -49,16 +49,16 @@ def file_faults(tree: Tree) -> Iterator[Fault]:
             yield RULES.fault(("file.size", one.place, says))
         format_ = str(one.file[101]).upper()
         if one.is_vector:
-            found = partial(_vector, one, file, rows)
-            yield from RULES.faults(found, "vector.puffin", one.place)
+            check = partial(_vector, one, file, rows)
+            yield from RULES.faults(check, "vector.puffin", one.place)
             continue
         if format_ == "PARQUET" and file not in read:
             parquet = judged(file, tree.table.place(file))
             yield from parquet.faults
             read[file] = parquet.rows
         if format_ in ("PARQUET", "ORC"):  # rows of Avro have neither counts nor bounds of columns
-            found = partial(_rows, tree, one, file, read.get(file), rows)
-            yield from RULES.faults(found, "file.readable", one.place)
+            check = partial(_rows, tree, one, file, read.get(file), rows)
+            yield from RULES.faults(check, "file.readable", one.place)
 
 
 def _rows(
@@ -85,22 +85,22 @@ def _columns(tree: Tree, one: Entry, held: Mapping[int, Held]) -> Iterator[Findi
         yield "file.field-ids", one.place, f"columns have ids {strange} that the table has not"
     if absent := [n for n in one.file.get(135) or [] if n not in held]:
         yield "entry.equality-ids", one.place, f"the file has no columns {absent}"
-    found: dict[int, Measured] = {}
+    values_of: dict[int, Measured] = {}
     kinds = {number: column.kind for number, column in known.items()}
     for number in known.keys() & held.keys():
         column, here = known[number], f"{one.place}: {known[number].name}"
         if says := _misread(one, held[number], column, tree.table.version):
             yield "file.types", here, says
         elif column.plain and (values := held[number].values) is not None:
-            found[number] = measure(column.kind, values)
+            values_of[number] = measure(column.kind, values)
             if column.kind == "long" and pa.types.is_int32(values.type):
                 kinds[number] = "int"  # as which it was written, before it was widened
-            for rule, says in _statistics(one, column, found[number]):
+            for rule, says in _statistics(one, column, values_of[number]):
                 yield f"file.{rule}", here, says
     for part in tree.table.specs.get(one.spec, []) if one.content == DATA else []:
-        if (source := part.get("source-id")) in found:
+        if (source := part.get("source-id")) in values_of:
             result = partition_kind(tree.table, part)
-            yield from _partition(one, part, kinds[source], result, found[source])
+            yield from _partition(one, part, kinds[source], result, values_of[source])
 
 
 def _misread(one: Entry, held: Held, column: Field, version: int) -> str:

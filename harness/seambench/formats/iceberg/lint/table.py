@@ -69,18 +69,18 @@ def newest_metadata(folder: Path) -> Path:
     Raises:
         FileNotFoundError: there is none, or none of the version that the hint names.
     """
-    found: dict[int, Path] = {}
+    files: dict[int, Path] = {}
     for file in sorted((folder / "metadata").glob("*.metadata.json*")):
         if name := _NAME.fullmatch(file.name):
-            found[int(name[2])] = file
+            files[int(name[2])] = file
     hint = folder / "metadata" / "version-hint.text"
     said = hint.read_text(encoding="utf-8").strip() if hint.exists() else ""
-    number = int(said) if said.isdecimal() else max(found, default=0)
-    if number not in found:
+    number = int(said) if said.isdecimal() else max(files, default=0)
+    if number not in files:
         raise FileNotFoundError(f"there is no metadata file of version {number}")
-    while number + 1 in found:  # a hint may be older than the last commit
+    while number + 1 in files:  # a hint may be older than the last commit
         number += 1
-    return found[number]
+    return files[number]
 
 
 def read_metadata(file: Path) -> Any:

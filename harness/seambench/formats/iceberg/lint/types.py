@@ -92,8 +92,8 @@ def since(kind: str) -> int | None:
 
 def decimal_of(kind: Any) -> tuple[int, int] | None:
     """Precision and scale of a decimal."""
-    found = re.fullmatch(_DECIMAL, kind) if isinstance(kind, str) else None
-    return (int(found[1]), int(found[2])) if found else None
+    match = re.fullmatch(_DECIMAL, kind) if isinstance(kind, str) else None
+    return (int(match[1]), int(match[2])) if match else None
 
 
 def width_of(kind: str) -> int | None:
@@ -209,11 +209,11 @@ def spells(kind: Any, value: Any) -> bool:
     if type(value) is not str or NO_DEFAULT.fullmatch(kind):
         return False
     if digits := decimal_of(kind):
-        found = re.fullmatch(r"-?0*(\d*)(?:\.(\d+))?", value)
+        match = re.fullmatch(r"-?0*(\d*)(?:\.(\d+))?", value)
         return (
-            found is not None
-            and len(found[2] or "") == digits[1]
-            and len(found[1]) <= digits[0] - digits[1]
+            match is not None
+            and len(match[2] or "") == digits[1]
+            and len(match[1]) <= digits[0] - digits[1]
         )
     if kind in ("date", *TIMES) and not _is_day(value[:10]):
         return False

@@ -78,8 +78,8 @@ def lint(table: Path) -> Iterator[Fault]:
         if any(fault.rule.endswith(("names", ".keys", ".form")) for fault in wrong):
             return
         snapshots = dict(_numbered(table, "snapshot"))
-        found = partial(_snapshot_findings, table, snapshots, schemas)
-        yield from RULES.faults(found, "form", "snapshot")
+        check = partial(_snapshot_findings, table, snapshots, schemas)
+        yield from RULES.faults(check, "form", "snapshot")
         if not snapshots or not schemas:
             return
         newest = snapshots[max(snapshots)] | {"id": max(snapshots)}
@@ -149,9 +149,9 @@ def _content_faults(table: _Table) -> Iterator[Fault]:
     for which in ("base", "delta", "changelog"):
         if (name := snapshot.get(f"{which}ManifestList")) is not None:
             listed = partial(_list_findings, table, which, str(name), merged)
-            found = [*RULES.faults(listed, "form", f"manifest/{name}")]
-            yield from found
-            if any(fault.rule.endswith(_UNREAD) for fault in found):
+            faults = [*RULES.faults(listed, "form", f"manifest/{name}")]
+            yield from faults
+            if any(fault.rule.endswith(_UNREAD) for fault in faults):
                 return
     for one in merged.changelog:
         yield from data_faults(one)

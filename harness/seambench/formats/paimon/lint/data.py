@@ -210,18 +210,18 @@ def data_faults(one: DataFile) -> Iterator[Fault]:
 def _place_findings(one: DataFile, lying: list[Path]) -> Iterator[Finding]:
     """Whether the file is where it must be, which is kept, with its size and what lies beside."""
     folder = one.where()
-    found = [folder / one.name] if folder else [*one.table.glob(f"**/{one.name}")][:1]
-    if not found or size_of(found[0]) is None:
+    files = [folder / one.name] if folder else [*one.table.glob(f"**/{one.name}")][:1]
+    if not files or size_of(files[0]) is None:
         where = folder.relative_to(one.table) if folder else "the table"
         says = f"there is no {one.name} in {where}, the folder of its partition and bucket"
         yield "file.missing", one.place, says
         return
-    lying += found
+    lying += files
     for extra in one.meta["_EXTRA_FILES"] or ():
-        if not found[0].with_name(extra).is_file():
+        if not files[0].with_name(extra).is_file():
             says = f"there is no {extra} beside the file"
             yield "file.extra-files", f"{one.place} _EXTRA_FILES", says
-    yield from size_finding(found[0], one.meta["_FILE_SIZE"], "file", f"{one.place} _FILE_SIZE")
+    yield from size_finding(files[0], one.meta["_FILE_SIZE"], "file", f"{one.place} _FILE_SIZE")
 
 
 Found = Iterator[tuple[str, str, str]]
@@ -251,12 +251,10 @@ def _value_faults(one: DataFile, rows: pa.Table) -> Found:
         yield f"value-stats.{rule}", "_VALUE_STATS", says
     for name, value in one.partition.items():
         column = _column(rows, name, one.kinds[name])
-        if column is not None and rows.num_rows and (found := bounds(column)) != (value, value):
+        if column is not None and rows.num_rows and (ends := bounds(column)) != (value, value):
             expected = ordered(value, one.kinds[name])
-            if found != (expected, expected) or (value is not None and column.null_count):
-                says = (
-                    f"rows have {name} from {found[0]!r} to {found[1]!r}, the partition {value!r}"
-                )
+            if ends != (expected, expected) or (value is not None and column.null_count):
+                says = f"rows have {name} from {ends[0]!r} to {ends[1]!r}, the partition {value!r}"
                 yield "file.partition-values", "_PARTITION", says
 
 
@@ -291,8 +289,8 @@ def _key_faults(one: DataFile, rows: pa.Table) -> Found:
     held = {n: f"{_KEY}{n}" if f"{_KEY}{n}" in rows.column_names else n for n in one.keys}
     for rule, says in _stats_faults(one, one.meta["_KEY_STATS"], rows, held):
         yield f"key-stats.{rule}", "_KEY_STATS", says
-    found = (_column(rows, held[name], one.kinds[name]) for name in one.keys)
-    columns = [one for one in found if one is not None and not one.null_count]
+    keyed = (_column(rows, held[name], one.kinds[name]) for name in one.keys)
+    columns = [one for one in keyed if one is not None and not one.null_count]
     if len(columns) < len(one.keys) or not rows.num_rows:
         return
     keys = list(zip(*(column.to_pylist() for column in columns), strict=True))

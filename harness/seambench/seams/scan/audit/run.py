@@ -91,7 +91,7 @@ def _rules(
     table: TableDescription, plan: Plan, budget: Budget, tell: Callable[[str], None]
 ) -> list[BrokenRule]:
     """Rules of its format that a table on this machine breaks, by the format's own linter."""
-    found: dict[str, BrokenRule] = {}
+    rules: dict[str, BrokenRule] = {}
     folder = Path(plan.request.table)
     known = {one.name: one for one in announced_formats() if one.lint}
     if table.format not in known or not folder.is_dir():
@@ -101,13 +101,13 @@ def _rules(
         return []
     tell("asking the rules of the format")
     for one in known[table.format].faults(folder):
-        before = found.get(one.rule)
+        before = rules.get(one.rule)
         first = before or BrokenRule(**{"places": 0, **asdict(one)})
-        found[one.rule] = msgspec.structs.replace(first, places=first.places + 1)
+        rules[one.rule] = msgspec.structs.replace(first, places=first.places + 1)
         if not budget.seconds_left:
             budget.reach("not all rules of the format were asked")
             break
-    return sorted(found.values(), key=lambda one: (one.level, one.rule))
+    return sorted(rules.values(), key=lambda one: (one.level, one.rule))
 
 
 def _strictly(scanner: Scanner, request: ScanRequest, known: Sequence[Damage]) -> Sequence[Damage]:

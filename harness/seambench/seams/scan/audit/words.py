@@ -32,19 +32,19 @@ class Section:
 def verdict(audit: Audit) -> str:
     """What was found, in a sentence."""
     stops = sum(one.stops for one in audit.damage)
-    found = []
+    problems = []
     if stops:
         keep = "keeps" if stops == 1 else "keep"
-        found.append(f"{counted(stops, 'damaged place')} {keep} rows from being read")
+        problems.append(f"{counted(stops, 'damaged place')} {keep} rows from being read")
     if passed := len(audit.damage) - stops:
-        found.append(f"{counted(passed, 'damaged place')} more, which readers pass over")
+        problems.append(f"{counted(passed, 'damaged place')} more, which readers pass over")
     if differ := [one.name for one in audit.peers if one.outcome == "differs"]:
-        found.append(f"{', '.join(differ)} and {audit.reader} have different rows")
+        problems.append(f"{', '.join(differ)} and {audit.reader} have different rows")
     if audit.breaks:
         verb = "is" if len(audit.breaks) == 1 else "are"
-        found.append(f"{counted(len(audit.breaks), 'rule')} of the format {verb} broken")
-    if found:
-        return f"Not fine: {'; '.join(found)}."
+        problems.append(f"{counted(len(audit.breaks), 'rule')} of the format {verb} broken")
+    if problems:
+        return f"Not fine: {'; '.join(problems)}."
     equal = sum(one.outcome == "agrees" for one in audit.peers)
     looked = audit.layout is not None and audit.checked_units == audit.layout.units
     whole = "all of it was looked into" if looked else "not all of it was looked into"

@@ -91,7 +91,7 @@ class LogFolder:
         """The newest version, which a log compaction may be the last to tell."""
         if self.ratified is not None:
             return self.ratified
-        compacted = (last for found in self.compactions.values() for last, _ in found)
+        compacted = (last for own in self.compactions.values() for last, _ in own)
         return max([*self.commits, *(c.version for c in self.checkpoints), *compacted])
 
     def readable(self) -> Iterator[int]:

@@ -261,8 +261,8 @@ class SimpleBuckets:
     def numbers(self, condition: pc.Expression) -> Collection[int] | None:
         """Of the keys that a condition names; None for all where it names none, or is in doubt."""
         named = named_keys(condition, self.keys, _MOST_KEYS)
-        found = None if named is None else {bucket_number(key, self.count) for key in named}
-        return found if found is not None and all(map(self._is_true, found)) else None
+        buckets = None if named is None else {bucket_number(key, self.count) for key in named}
+        return buckets if buckets is not None and all(map(self._is_true, buckets)) else None
 
     def _is_true(self, number: int) -> bool:
         """Whether a bucket has files, and their first and last keys fall into it."""

@@ -110,13 +110,13 @@ class MetadataIndex:
                         by_key[key] = read(key, own, by_key.get(key))
         except (InputError, RefusedError, LookupError, TypeError, AttributeError):
             return {}  # the last three: records of another form
-        found: dict[Hashable, Any] = {}
+        records: dict[Hashable, Any] = {}
         twice: set[Hashable] = set()
         for name, known in by_key.values():
-            if name in found:
+            if name in records:
                 twice.add(name)
-            found[name] = known
-        return {name: one for name, one in found.items() if name not in twice}
+            records[name] = known
+        return {name: one for name, one in records.items() if name not in twice}
 
 
 @dataclass(frozen=True)
@@ -174,9 +174,9 @@ class _RangeIndex(MetadataIndex):
         self, names: Sequence[str], columns: Collection[str]
     ) -> Iterator[tuple[str, ColumnRange]]:
         """By column the range of all rows of some files or partitions, where it is known."""
-        found = self.ranges(columns)
+        ranges = self.ranges(columns)
         for column in columns:
-            known = [one for name in names if (one := found.get((name, column))) is not None]
+            known = [one for name in names if (one := ranges.get((name, column))) is not None]
             if len(known) == len(names) and (whole := self._of_column(column, known)):
                 yield column, whole
 

@@ -107,15 +107,15 @@ class FileGroups:
             if group.replaced and any(map(window.sees, group.replaced)):
                 continue
             stated = self._check_nothing_missing(group, window)
-            found = _latest_slice(key, group, self._timeline, window)
-            if found is not None:
-                self._check_begin(found, group)
-                base = found.base
+            slice_ = _latest_slice(key, group, self._timeline, window)
+            if slice_ is not None:
+                self._check_begin(slice_, group)
+                base = slice_.base
                 if base is not None and stated is not None and base.path == stated.path:
-                    found.base = base.as_stated(
+                    slice_.base = base.as_stated(
                         stated.size_bytes, stated.rows, self._stated_columns(base.instant)
                     )
-                slices.append(found)
+                slices.append(slice_)
         return slices
 
     def _stated_columns(self, instant: str) -> Sequence[str]:

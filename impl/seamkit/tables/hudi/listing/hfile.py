@@ -92,8 +92,8 @@ class _Reader:
         size, at = varint(self.data, begin + 8, where)
         if size > len(self.data) - 4 - at:
             raise InputError(f"{where}: its message claims {counted(size, 'byte')}")
-        found = dict(fields(self.data[at : at + size], where))
-        numbers = {key: value for key, value in found.items() if isinstance(value, int)}
+        message = dict(fields(self.data[at : at + size], where))
+        numbers = {key: value for key, value in message.items() if isinstance(value, int)}
         self.codec = numbers.get(_CODEC, _CODEC_NONE)
         if self.codec not in (_CODEC_GZIP, _CODEC_NONE):
             raise RefusedError(f"{where}: compression {self.codec}; only gzip and none are read")

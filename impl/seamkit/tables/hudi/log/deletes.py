@@ -178,15 +178,15 @@ def _raw_value(word: str, datum: bytes) -> Any:
     items = fastavro.schemaless_reader(stream, _SEVERAL, return_record_name=True)
     if items is None:
         return None
-    found = []
+    values = []
     for item in items:
         if item is None:
-            found.append(("null", None))
+            values.append(("null", None))
         else:
             name, record = item
             kind = _ITEM_WORDS[int(name[1:])]
-            found.append((kind, _plain(kind, record["value"])))
-    return tuple(found)
+            values.append((kind, _plain(kind, record["value"])))
+    return tuple(values)
 
 
 def _plain(word: str, value: Any) -> Any:

@@ -292,9 +292,9 @@ def _keys_of(
 ) -> tuple[SliceKeys, dict[int, Positions] | None]:
     """What tells records apart; and positions by the number of the block, if they do."""
     if source.positions and slice_.base is not None:
-        found = usable_positions(blocks, slice_.base.instant)
-        if found is not None:
-            by_block = {id(block): own for block, own in zip(blocks, found, strict=True)}
+        positions = usable_positions(blocks, slice_.base.instant)
+        if positions is not None:
+            by_block = {id(block): own for block, own in zip(blocks, positions, strict=True)}
             return SliceKeys.by_row(), by_block
     keys = choose_keys(
         source.config,

@@ -177,8 +177,8 @@ def check_times(texts: pa.Array, names: Sequence[str], times: Sequence[str], whe
 
 def _fields(names: Sequence[str], schema: pa.Schema, where: str) -> pa.Schema:
     """The key fields under their full names, some of which may lie inside structs."""
-    found = (leaf_field(schema, name) for name in names)
-    fields = [field for field in found if field is not None]
+    leaves = (leaf_field(schema, name) for name in names)
+    fields = [field for field in leaves if field is not None]
     if not fields or len(fields) < len(names):
         raise RefusedError(f"{where}: the key fields {', '.join(names)} are not all in the schema")
     return pa.schema(fields)
@@ -220,15 +220,15 @@ def _parsed(texts: pa.Array, schema: pa.Schema, where: str) -> pa.RecordBatch:
     pattern = "^" + ",".join(parts) + "$"
     if len(names) == 1:
         pattern = rf"^(?:{re.escape(names[0])}:)?(?P<k0>-?[0-9]+)$"
-    found = pc.extract_regex(texts, pattern)
-    if found.null_count:
-        bad = texts.filter(pc.is_null(found))[0].as_py()
+    groups = pc.extract_regex(texts, pattern)
+    if groups.null_count:
+        bad = texts.filter(pc.is_null(groups))[0].as_py()
         raise InputError(
             f"{where}: the record key {bad!r} does not fit the key fields {', '.join(names)}"
         )
     columns = []
     for i, field in enumerate(schema):
-        text = pc.struct_field(found, i)
+        text = pc.struct_field(groups, i)
         # No scalar is made of the text: pyarrow would import pandas where it is installed.
         missing = pc.starts_with(text, _NULL)
         if missing.true_count:

@@ -131,8 +131,8 @@ class RecordReader:
         decoder = self._decoder(writer, schema, piece.source)
         decoder.decode_piece(piece)
         wanted = numbers(test.may_match(decoder.finish()))
-        found = int(np.count_nonzero(wanted))
-        if found > len(wanted) * _MOST_WANTED:
+        count = int(np.count_nonzero(wanted))
+        if count > len(wanted) * _MOST_WANTED:
             if not self.left_out:
                 self.test = None
             return None
@@ -244,7 +244,7 @@ def deleted_rows(
     They are those with `_hoodie_is_deleted`, with the operation D or -U, or with the table's own
     marker.
     """
-    found: list[pa.Array] = []
+    marks: list[pa.Array] = []
     if batch.schema.get_field_index(IS_DELETED) >= 0:
         flags = batch.column(IS_DELETED)
         if not pa.types.is_boolean(flags.type):
@@ -252,13 +252,13 @@ def deleted_rows(
                 f"{source}: deletes are marked by the column '{IS_DELETED}', and its type "
                 f"{flags.type} is not supported for that; a boolean is"
             )
-        found.append(flags)
+        marks.append(flags)
     if batch.schema.get_field_index(OPERATION) >= 0:
-        found.append(pc.is_in(batch.column(OPERATION), value_set=pa.array(["D", "-U"])))
+        marks.append(pc.is_in(batch.column(OPERATION), value_set=pa.array(["D", "-U"])))
     if marker is not None:
-        found.append(pc.equal(_texts(batch.column(marker.column), marker, source), marker.text))
+        marks.append(pc.equal(_texts(batch.column(marker.column), marker, source), marker.text))
     deleted: npt.NDArray[np.bool_] | None = None
-    for flags in found:
+    for flags in marks:
         words = numbers(pc.and_kleene(flags, flags.is_valid()))  # a null is false
         deleted = words if deleted is None else deleted | words
     return deleted

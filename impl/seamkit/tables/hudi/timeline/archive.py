@@ -57,8 +57,8 @@ class Archive:
     ) -> Iterator[tuple[Instant, dict[str, Any]]]:
         """Completed instants of these actions, up to one, and what they say, the newest first."""
         layout_2 = self.config.timeline_layout == 2
-        found = self._listed(bodies=True) if layout_2 else self._logged()
-        for instant, body in sorted(found, key=lambda pair: pair[0].requested, reverse=True):
+        pairs = self._listed(bodies=True) if layout_2 else self._logged()
+        for instant, body in sorted(pairs, key=lambda pair: pair[0].requested, reverse=True):
             if instant.action in actions and (up_to is None or instant.requested <= up_to):
                 yield instant, body()
 

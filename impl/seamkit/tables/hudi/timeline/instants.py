@@ -147,10 +147,10 @@ def _stats(records: Records, where: str) -> dict[str, list[WriteStat]]:
         [number or 0 for number in inner.values(name, int)] for name in _STAT[2:]
     )
     written = [max(n - wrong, 0) for n, wrong in zip(rows, errors, strict=True)]
-    found = [*zip(*texts, sizes, written, strict=True)]
+    listed = [*zip(*texts, sizes, written, strict=True)]
     ends, partitions = files.offsets.to_pylist(), column.keys.to_pylist()
     own = range(column.offsets[0].as_py(), column.offsets[1].as_py())
-    named = ((partitions[at], found[ends[at] : ends[at + 1]]) for at in own)
+    named = ((partitions[at], listed[ends[at] : ends[at + 1]]) for at in own)
     return {name: [_below_table(name, one) for one in stats] for name, stats in named}
 
 

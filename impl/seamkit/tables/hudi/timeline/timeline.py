@@ -76,14 +76,14 @@ class SchemaHistory:
 
 def load_history(storage: Storage, committed: Any) -> SchemaHistory | None:
     """The newest history of a table, or None if its schema never changed in this way."""
-    found = []
+    stored = []
     for status in storage.list(HISTORY):
         match = _COMMIT.match(status.name)
         if match is not None and status.size_bytes and committed(match[1]):
-            found.append((match[1], status.path))
-    if not found:
+            stored.append((match[1], status.path))
+    if not stored:
         return None
-    path = max(found)[1]
+    path = max(stored)[1]
     try:
         content = json.loads(storage.read(path))
         versions = [(int(s["version_id"]), _places(s)) for s in content["schemas"]]
@@ -284,8 +284,8 @@ class Timeline:
 
     def put_together_by(self, instant: Instant) -> set[str]:
         """Instants whose logs a log compaction has put together; from version 8 on."""
-        found = self._operations(instant, "logcompaction", lambda o: _texts(o["deltaFilePaths"]))
-        paths = [path for listed in found for path in listed]
+        logs = self._operations(instant, "logcompaction", lambda o: _texts(o["deltaFilePaths"]))
+        paths = [path for listed in logs for path in listed]
         return {path.rpartition(".log.")[0].rpartition("_")[2] for path in paths}
 
     def _operations(

@@ -31,8 +31,8 @@ class Collect(Computing):
 
     def agg(self, kept: Any, row: int) -> Any:
         """Both; of one array, too, each item once if they are to be distinct."""
-        found = super().agg(kept, row)
-        return _each_once(found) if self._distinct and found is not None else found
+        items = super().agg(kept, row)
+        return _each_once(items) if self._distinct and items is not None else items
 
     def reverse(self, kept: Any, row: int) -> Any:
         """Likewise: items of a row that comes late stand behind the others, as in Paimon."""
@@ -121,13 +121,13 @@ class MergeMapWithKeyTime(MergeMap):
 
     def together(self, kept: Any, value: Any) -> Any:
         """The entries of both."""
-        found = dict(kept)
+        merged = dict(kept)
         for key, item in value:
             if item is None:
-                found.pop(key, None)
-            elif item[self._time] is not None and self._is_newer(item, found.get(key)):
-                found[key] = item
-        return list(found.items())
+                merged.pop(key, None)
+            elif item[self._time] is not None and self._is_newer(item, merged.get(key)):
+                merged[key] = item
+        return list(merged.items())
 
     def _is_newer(self, item: Any, other: Any) -> bool:
         if other is None or other[self._time] is None:

@@ -181,15 +181,15 @@ class ThetaSketch(_Sketch):
         both = self._library.theta_union()
         for one in (kept, value):
             both.update(self._library.compact_theta_sketch.deserialize(one))
-        found = bytearray(both.get_result().serialize())
-        longs, flags = found[0], found[5]
+        sketch = bytearray(both.get_result().serialize())
+        longs, flags = sketch[0], sketch[5]
         if longs > 1:
-            found[12:16] = _ONE  # the probability of sampling, which C++ leaves out
+            sketch[12:16] = _ONE  # the probability of sampling, which C++ leaves out
         elif flags & _EMPTY:
-            found[6:8] = bytes(2)  # the hash of the seed
+            sketch[6:8] = bytes(2)  # the hash of the seed
         else:
-            found[5] |= _SINGLE
-        return bytes(found)
+            sketch[5] |= _SINGLE
+        return bytes(sketch)
 
 
 class HllSketch(_Sketch):

@@ -248,12 +248,12 @@ def live_vectors(storage: Storage, snapshot: Snapshot) -> Mapping[VectorKey, Vec
     n_entries = 0
     for entries in _batches(storage, snapshot.index_manifest, "index"):
         n_entries += len(entries)
-        for key, found in _ranges(entries):
+        for key, own in _ranges(entries):
             if key in vectors:
                 raise InputError(
                     f"{entries.where}: the data file {key[2]} has two deletion vectors"
                 )
-            vectors[key] = found
+            vectors[key] = own
     if not n_entries:  # a snapshot without index files names no such manifest
         name = storage.full(f"{_FOLDER}/{snapshot.index_manifest}")
         raise InputError(f"{name}: a manifest of index files without any entry")
