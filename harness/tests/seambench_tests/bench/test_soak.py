@@ -25,7 +25,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
             came = left.pop(0) if left else "right"
             if came == "died":
                 raise SeambenchError("it is gone")
-            return SimpleNamespace(rows=3, told=came)
+            return SimpleNamespace(rows=3, outcomes=came)
 
         cluster = SimpleNamespace(pids=[worker.pid], prepare=lambda *_: None, run=run)
         monkeypatch.setattr(soaking, "_cluster", lambda _: contextlib.nullcontext(cluster))
