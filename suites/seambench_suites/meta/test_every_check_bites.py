@@ -828,7 +828,7 @@ _ALL = {
 #: Places of the part that all seams share, and who reaches them.
 _ELSEWHERE = {
     " of memory still held afterwards": "test_finds_wrong_serdes.Leaking",
-    "counted, {asked.whole.num_rows} read": "test_invariants._WrongReader, outlet count_rows",
+    "counted, {query.whole.num_rows} read": "test_invariants._WrongReader, outlet count_rows",
     "a row that the full read has not": "test_invariants._WrongReader, outlet head",
     "rows, Polars has": "test_invariants._WrongReader, outlet lazy",
     "of the table as it stands": "tables.wrong_forms.BelievesArrowsSchema",

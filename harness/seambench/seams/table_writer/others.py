@@ -49,8 +49,7 @@ def ask_readers(run: PassRun) -> Iterator[Outcome]:
                     continue
                 ours, misread = "", False
                 for reader, one in readers.items():
-                    needed = (f"formats.{case.format}", "query.snapshot")
-                    if alone or all(map(one.capabilities.get, needed)):
+                    if alone or _reads(one, case.format):
                         answer = run.ask(reader, "read", case, {"table": table}, "scan")
                         outcome = run.outcome(f"{by}{PAIR}{reader}", case, answer)
                         misread = misread or outcome.digest not in ("", REFUSAL)
@@ -102,6 +101,10 @@ def _judged(outcome: Outcome, side: TableWriter | Scanner) -> Outcome:
 
 def _by(outcome: Outcome, side: TableWriter | Scanner) -> Outcome:
     return replace(outcome, implementation=side.name, version=side.version)
+
+
+def _reads(reader: Scanner, format_: str) -> bool:
+    return all(reader.capabilities.get(word) for word in (f"formats.{format_}", "query.snapshot"))
 
 
 def write_request(

@@ -60,7 +60,7 @@ def test_what_is_no_table_is_told(catalog: Any, address: str, error: str) -> Non
     with pytest.raises(seamkit.SeambenchError, match=address) as raised:
         seamkit.open_table(address)
     assert type(raised.value).__name__ == error
-    assert ("told of no catalog 'nowhere'" in str(raised.value)) == ("nowhere" in address)
+    assert ("knows no catalog 'nowhere'" in str(raised.value)) == ("nowhere" in address)
 
 
 def test_a_folder_that_a_catalog_writes_has_no_newest_file(catalog: Any) -> None:
