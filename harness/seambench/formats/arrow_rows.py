@@ -22,7 +22,8 @@ _ARROW = {
     "date": pa.date32(),
     "timestamp": pa.timestamp("us", "UTC"),
     "time": pa.time64("us"),
-    "uuid": pa.uuid(),
+    # Environments of old peers have a pyarrow without it.
+    **({"uuid": pa.uuid()} if hasattr(pa, "uuid") else {}),
 }
 
 
@@ -65,8 +66,8 @@ def arrow_type(kind: str) -> pa.DataType:
 
 def _stored(kind: pa.DataType) -> pa.DataType:
     """A type with bytes for UUIDs, which Arrow does not make of lists of them."""
-    if kind == pa.uuid():
-        return pa.binary(16)
+    if isinstance(kind, pa.BaseExtensionType):
+        return kind.storage_type
     return pa.list_(_stored(kind.value_type)) if pa.types.is_list(kind) else kind
 
 

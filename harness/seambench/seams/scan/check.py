@@ -11,6 +11,7 @@ that is edited for a case is never lent again.
 
 from __future__ import annotations
 
+import builtins
 import itertools
 import os
 import shutil
@@ -159,8 +160,9 @@ def queried(
         condition = f" WHERE {where}" if where else ""
         # The text is the suite's own: a case file's condition over a table of its own.
         parts.append(f"SELECT {number}{listed} FROM scanned_{number}{condition}")  # noqa: S608
-    # Found by their names in a frame: to register them takes a third of such a query.
-    known |= {"engine": engine, "text": " UNION ALL ".join(parts)}
+    # Found by their names in a frame: to register them takes a third of such a query. Before 2.0
+    # DuckDB looks in no frame without Python's own names.
+    known |= {"engine": engine, "text": " UNION ALL ".join(parts), "__builtins__": builtins}
     table: pa.Table = FunctionType(_result.__code__, known)()
     found: list[Rows] = [[] for _ in parts]
     # DuckDB gives another name to a column that is called as the number before it.
