@@ -97,15 +97,8 @@ def open_column_file(storage: Storage, path: str, description: Description) -> F
     reader = _READERS[description.format](storage, path, _TYPES)
     holds_days = isinstance(reader, ParquetReader) and reader.of_footer(check_unmarked)
     own, by_name = list(reader.schema), places(reader.schema, lambda field: (field.name.lower(),))
-    names = tuple(field.name.lower() for field in own)
-    if (
-        description.format == "orc"
-        and names == _EVENT
-        and not set(_EVENT) <= {*description.columns}
-    ):
-        raise RefusedError(
-            f"{reader.name}: events of a transactional table, which is not supported"
-        )
+    if description.format == "orc":
+        _check_no_events(reader, description)
     if any(description.properties.get(name, "").lower() == "true" for name in _BY_POSITION) or (
         description.format == "orc" and own and all(_PLACES.fullmatch(f.name) for f in own)
     ):
@@ -113,6 +106,14 @@ def open_column_file(storage: Storage, path: str, description: Description) -> F
         by_name = [replace(place, keys=(name,)) for name, place in pairs]
     finder = Finder(None, Place("", (), by_name), reader.name)
     return FoundReader(reader, partial(_find_column, finder, description.columns, holds_days))
+
+
+def _check_no_events(reader: FileReader, description: Description) -> None:
+    names = tuple(name.lower() for name in reader.schema.names)
+    if names == _EVENT and not {*_EVENT} <= {*description.columns}:
+        raise RefusedError(
+            f"{reader.name}: events of a transactional table, which is not supported"
+        )
 
 
 def _find_column(
