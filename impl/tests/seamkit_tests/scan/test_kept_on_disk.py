@@ -65,7 +65,8 @@ def worked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return worked
 
 
-_DOORS = [by_relation, by_dataset, by_lazy_frame, by_stream, by_parts]
+_COUNTED = [by_dataset, by_lazy_frame, by_stream, by_parts]
+_DOORS = [by_relation, *_COUNTED]
 _KEYED = ["mor-v9-types", "mor-v6-types", "mor-v9-types-parquet-blocks"]
 _MASKED = ["delta/vectors-update", "iceberg/equality-and-positions", "iceberg/vectors"]
 _MASKED += ["paimon/pk-levels", "paimon/vectors"]
@@ -74,8 +75,8 @@ _MASKED += ["paimon/pk-levels", "paimon/vectors"]
 def _held(table: Path, read: Read, worked: list[Any]) -> None:
     """A later process has the same rows, and does no more for them than a second read in one.
 
-    How much a first read does is DuckDB's choice: where it opens the masks before the rows that we
-    add, logs are decoded before their columns are asked for, and once more for these.
+    How much a first read by relation does is DuckDB's choice: where it opens the masks before the
+    rows that we add, logs are decoded before their columns are asked for, and again for these.
     """
     first = read(table)
     once = len(worked)
@@ -91,7 +92,8 @@ def _held(table: Path, read: Read, worked: list[Any]) -> None:
     forget()
     before = len(worked)
     assert read(table) == first
-    assert len(worked) > before + again
+    anew = len(worked) - before
+    assert anew == once if read in _COUNTED else anew > again
 
 
 @pytest.mark.usefixtures("folder")
