@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import seamkit
-from seamkit_tests.samples.golden_tables import unpack_table
+from seamkit_tests.samples.golden_tables import unpack, unpack_table
 
 _HEAVY = ("pandas", "duckdb", "typer", "polars", "fsspec", "isal", "google.protobuf")
 
@@ -88,3 +88,17 @@ def test_a_call_of_the_package_scan_names_the_function() -> None:
         asked = [sys.executable, "-c", f"import seamkit{names}; seamkit.scan('trips')"]
         done = subprocess.run(asked, capture_output=True, text=True, check=False, timeout=600)
         assert says in done.stderr
+
+
+@pytest.mark.parametrize("name", ["paimon/pk-levels", "iceberg/equality-and-positions"])
+def test_a_command_does_without_pandas(tmp_path: Path, name: str) -> None:
+    """The command `seamkit` keeps pyarrow from importing pandas, which takes a second."""
+    program = (
+        "import sys; from seamkit.command import main\n"
+        "sys.argv[1:] = ['scan', sys.argv[1]]\n"
+        "try: main()\n"
+        "except SystemExit as end: assert not end.code"
+    )
+    found = modules_after(program, unpack(name, tmp_path))
+    assert f"seamkit.tables.{name.split('/')[0]}.planning" in found
+    assert {module for module in _HEAVY if module in found} == set()
