@@ -34,6 +34,7 @@ from seambench.seams.exchange import check as exchange_check
 from seambench.seams.exchange.cases import ROW
 from seambench.seams.scan.cases import ScanCase
 from seambench.seams.scan.ways import drawn
+from seambench.seams.serde.handed import at_leaves
 from seambench_suites.meta.bent import (
     Bend,
     Bent,
@@ -494,6 +495,31 @@ def _wants_entries(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch
 
 
+def _within(change: Callable[[pa.Array], pa.Array]) -> Bend:
+    """A serde that takes dictionaries within nested columns for others."""
+
+    def bend(column: pa.Array) -> pa.Array:
+        return change(column) if pa.types.is_dictionary(column.type) else column
+
+    def heard(batch: pa.RecordBatch) -> pa.RecordBatch:
+        nested = at_leaves(bend)
+        return _columnwise(batch, lambda c: nested(c) if pa.types.is_nested(c.type) else c)
+
+    return _given(heard)
+
+
+def _zeros(column: pa.Array) -> pa.Array:
+    """Noughts where a dictionary of whole numbers has no entries."""
+    if len(column.dictionary) or column.type.value_type != pa.int64():
+        return column
+    return pa.array([0] * len(column), pa.int64())
+
+
+def _of_a_byte(column: pa.Array) -> pa.Array:
+    ids = [None if at is None else at % 256 for at in column.indices.to_pylist()]
+    return pa.DictionaryArray.from_arrays(pa.array(ids, column.type.index_type), column.dictionary)
+
+
 def _columnwise(batch: pa.RecordBatch, change: Callable[[pa.Array], pa.Array]) -> pa.RecordBatch:
     columns = list(map(change, batch.columns))
     return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
@@ -624,6 +650,10 @@ _SERDES = [
     Wrong("serde/presto/array_date_all_null_elements/encode", _given(_wants_entries),
           "without entries"),
     Wrong("serde/presto/array_double_all_empty/encode", _given(_wants_entries), "without entries"),
+    *(Wrong(f"serde/{folder}items-all-null/encode", _within(_zeros), "at every depth")
+      for folder in ("presto/values/", "velox/", "unsaferow/", "compactrow/")),
+    *(Wrong(f"serde/{folder}/items-past-8-bits/encode", _within(_of_a_byte), "at every depth")
+      for folder in ("presto/values", "velox")),
     Wrong("serde/stream/dictionary-without-entries/*", _given(_wants_entries, "stream"),
           "without entries"),
     Wrong(f"{_PAGE}encode", written(lambda content: content[:-1]), "no valid pages"),

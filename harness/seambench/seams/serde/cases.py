@@ -20,10 +20,11 @@ A case file `cases/serde/presto/negative-long-decimal.toml` states one rule:
     [expect]
     batches = ['[["-1"]]']             # JSON as in golden files: values by column, for each batch
 
-Other forms: `bytes` (hex) in place of pages; `golden = "presto/NAME"` with `[[edit]]`s of its
-bytes; in `[expect]` `refused` (exceptions of `seambase.errors`) and `says` in place of `batches`,
-with `given` batches where encoding is what must be refused, and `arrow` types of columns (`"us"`
-timestamps, say) that are handed over in another type than the format's.
+Other forms: `bytes` (hex) in place of pages; neither, for what the plain writers make of the
+values; `golden = "presto/NAME"` with `[[edit]]`s of its bytes; in `[expect]` `refused` (exceptions
+of `seambase.errors`) and `says` in place of `batches`, with `given` batches where encoding is what
+must be refused, and `arrow` types of columns (`"us"` timestamps, say) that are handed over in
+another type than the format's.
 
 A set file applies golden values to another format or to other options, by specification:
 
@@ -72,7 +73,7 @@ from seambench.contracts.seam import Case
 from seambench.contracts.serde import StreamStep
 from seambench.seams.serde.damage import SMALL_BYTES
 from seambench.seams.serde.values import from_golden
-from seambench.seams.serde.vectors import Expected, Vector, derived, load_golden
+from seambench.seams.serde.vectors import Expected, Vector, derived, load_golden, of_values
 
 
 @dataclass(frozen=True)
@@ -409,7 +410,10 @@ def _of_rule(rule: _Rule, root: Path) -> Vector:
     contents = [json.loads(text) for text in texts]
     contents = [one if isinstance(one, int) else one * rule.times for one in contents]
     batches = [_expected(content, types, timestamps) for content in contents]
-    return Vector(request, types, batches, _bytes(rule, root))
+    data = _bytes(rule, root)
+    if data is None and rule.expect.batches and not rule.step:
+        return of_values(request, types, batches)
+    return Vector(request, types, batches, data)
 
 
 def _side_by_side(rule: _Rule) -> list[Sequence[Any]]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -163,26 +163,28 @@ def _golden_rows(content: Mapping[str, Any], file: Path) -> Vector:
 
 
 def derived(vector: Vector, format_: str, options: Mapping[str, Any]) -> Vector:
-    """The values of a vector in another format, or with other options, by specification.
-
-    The bytes are those of the plain writers, where the format has one.
-    """
-    request = SerdeRequest(format_, vector.request.fields, options)
-    types = vector.types
-    batches = vector.batches
-    if format_ == "arrow":
-        return Vector(request, types, batches, None)
+    """The values of a vector in another format, or with other options, by specification."""
+    request, batches = SerdeRequest(format_, vector.request.fields, options), vector.batches
     if format_ == "presto":
-        batches = [
-            _rescaled(batch, types, str(options.get("timestamps", "millis"))) for batch in batches
-        ]
+        timestamps = str(options.get("timestamps", "millis"))
+        batches = [_rescaled(batch, vector.types, timestamps) for batch in batches]
+    return of_values(request, vector.types, batches)
+
+
+def of_values(
+    request: SerdeRequest, types: Sequence[SerdeType], batches: Sequence[Expected]
+) -> Vector:
+    """Values with the bytes of the plain writers, where the format has one."""
+    if request.format == "arrow":
+        return Vector(request, types, batches, None)
+    if request.format == "presto":
         return Vector(request, types, batches, plain_pages(request, types, batches))
     whole = Expected.of_rows([row for batch in batches for row in batch.by_row], len(types))
     written = plain_rows(request, types, whole)
-    framing = str(options.get("framing", "be32"))
+    framing = str(request.options.get("framing", "be32"))
     ends = list(accumulate((4 + len(row) for row in written), initial=0))
     lengths = {"lengths": [len(row) for row in written]} if framing == "packed" else {}
-    request = SerdeRequest(format_, request.fields, {**options, **lengths})
+    request = replace(request, options={**request.options, **lengths})
     data = framed(written, framing)
     return Vector(request, types, [whole], data, row_ends=ends if framing == "be32" else ())
 
