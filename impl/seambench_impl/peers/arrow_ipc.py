@@ -23,6 +23,7 @@ from seambase.serde import SerdeRequest
 from seambase.types import schema_of
 from seambench.contracts.common import Kind, Stage
 from seambench.contracts.peers.catalogue import stated
+from seambench_impl.peers import XFAILS
 from seambench_impl.peers.peer_scan import import_peer, installed_version
 from seambench_impl.peers.peer_writer import CODEC, DICTIONARY, GROUP_ROWS, FileWriter
 
@@ -164,6 +165,7 @@ class Arro3Serde(ForeignArrowSerde):
 
     name = "arro3"
     package, module = "arro3-io", "arro3.io"
+    xfails = XFAILS / "arro3.toml"
 
     def _write(self, batches: pa.RecordBatchReader, codec: str | None) -> bytes:
         sink = io.BytesIO()
