@@ -27,6 +27,11 @@ _SLICES: dict[str, tuple[int, list[str], list[tuple[int, str, Any]], Any]] = {
         [(10, "deltacommit", _DONE), (20, "deltacommit", _DONE), (30, "commit", _DONE)],
         (base(30), [log(30)]),
     ),
+    "a log that a downgrade to version 6 left bears its own write's instant, archived or not": (
+        *(6, [base(10), log(20), log(30), log(30, 2)]),
+        [(25, "commit", _DONE), (30, "deltacommit", _DONE)],
+        (base(10), [log(20), log(30), log(30, 2)]),
+    ),
     "log 2 comes before log 10, and of equal numbers the token 10-... before 2-...": (
         *(6, [base(10), *_TOKENS], [(10, "deltacommit", _DONE)], (base(10), _TOKENS)),
     ),
@@ -90,6 +95,16 @@ def test_rows_stay_visible_in_every_state_of_a_compaction(tmp_path: Path, state:
 
     pending = (base(10), [log(20), log(40)])
     assert (pending if state != "completed" else (base(30), [log(40)])) == names(found)
+
+
+def test_a_log_named_by_an_instant_that_nobody_knows_is_an_error(tmp_path: Path) -> None:
+    """In version 6 it says that it waits for a compaction, whose plan must then be there."""
+    table = Table(tmp_path, 6)
+    table.files(base(10), log(30))
+    table.instant(at(10), "deltacommit", _DONE)
+
+    with pytest.raises(InputError, match=f"compaction of {at(30)}, which the timeline does not"):
+        table.slices()
 
 
 @pytest.mark.parametrize("named", ["1-1-1", "2-1-1"])

@@ -250,11 +250,16 @@ def _kind_of(instant: Instant, path: str, timeline: Timeline) -> tuple[bool, str
 
 
 def _slice_of(log: LogFile, starts: list[str], timeline: Timeline) -> str:
-    """The start of the slice a log belongs to: by name (version 6), by completion time (8 up)."""
+    """The start of the slice a log belongs to: by name (version 6), by completion time (8 up).
+
+    A downgrade leaves logs that bear the instant of their own write, at which no slice begins, and
+    layout 1 does not say when that completed.
+    """
     if timeline.config.timeline_layout == 1:
-        return log.instant
-    completion = timeline.completion(log.instant)
-    if completion is None:
+        completion = log.instant if timeline.is_committed(log.instant) else ""
+    elif (known := timeline.completion(log.instant)) is not None:
+        completion = known
+    else:
         return starts[-1] if starts else log.instant
     earlier = [start for start in starts if start <= completion]
     return earlier[-1] if earlier else log.instant
