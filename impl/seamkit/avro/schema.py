@@ -32,6 +32,7 @@ class AvroType:
         names: field names of a record, symbols of an enum.
         defaults: by field name, for the fields that have a default.
         size: bytes of a fixed.
+        attributes: all that the schema says of a fixed, words of others' among it.
     """
 
     kind: str
@@ -42,6 +43,7 @@ class AvroType:
     size: int = 0
     precision: int = 0
     scale: int = 0
+    attributes: Mapping[str, Any] = field(default_factory=dict)
 
     def value_type(self) -> AvroType:
         """The type behind a union of one type and null; the type itself otherwise."""
@@ -136,6 +138,7 @@ class _Parser:
             made.names = [str(symbol) for symbol in schema.get("symbols", ())]
         else:
             made.size = _whole(schema, "size", where)
+            made.attributes = schema
         return _with_logical(made, schema, where)
 
     def _fields(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import struct
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal, localcontext
@@ -61,7 +62,8 @@ def _converter(have: pa.DataType, want: pa.DataType, name: str, source: str) -> 
     if is_pairs(have) and pa.types.is_map(want):
         entry = pa.struct([want.key_field.with_name("key"), want.item_field.with_name("value")])
         return _map(_struct(have.value_type, entry, name, source), name, source)
-    convert = _leaf(have, want)
+    vector = pa.types.is_fixed_size_binary(have) and pa.types.is_list(want)
+    convert = _vector(have, want.value_type) if vector else _leaf(have, want)
     if convert is None:
         raise InputError(
             f"{source}: column '{name}' is {have}, which does not promote to the table's {want}"
@@ -70,6 +72,15 @@ def _converter(have: pa.DataType, want: pa.DataType, name: str, source: str) -> 
     return (
         _checked(convert, f"{source}: column '{name}' does not fit {want}") if parsed else convert
     )
+
+
+def _vector(have: pa.FixedSizeBinaryType, item: pa.DataType) -> Convert | None:
+    """Numbers that lie one behind the other, as Hudi keeps its vectors."""
+    letter = {"float": "f", "double": "d", "int8": "b"}.get(str(item))
+    if letter is None or have.byte_width * 8 % item.bit_width:
+        return None
+    form = struct.Struct(f"<{have.byte_width * 8 // item.bit_width}{letter}")
+    return lambda value: list(form.unpack(value))
 
 
 def _map(convert: Convert, name: str, source: str) -> Convert:

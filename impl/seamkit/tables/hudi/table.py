@@ -15,7 +15,7 @@ from seambase.description import TableDescription
 from seambase.errors import InputError, RefusedError, UsageError
 from seambase.scan import Query
 from seambase.wording import counted
-from seamkit.avro.schema import arrow_schema
+from seamkit.avro.schema import parse_schema
 from seamkit.core.tasks import gc_paused
 from seamkit.files.promotion import nullable_throughout
 from seamkit.files.reader import check_names
@@ -33,6 +33,7 @@ from seamkit.scan.units import ReadPlan, ReadUnit
 from seamkit.tables.hudi.base_files import open_slice_base, with_external_files
 from seamkit.tables.hudi.changes import WriteChanges
 from seamkit.tables.hudi.config.properties import PROPERTIES, TIMELINE, load_config, stated_buckets
+from seamkit.tables.hudi.config.value_types import shown_schema
 from seamkit.tables.hudi.listing.files import FileSlice, partition_schema, with_file_names
 from seamkit.tables.hudi.merge.keys import LogSource
 from seamkit.tables.hudi.planning import ListingSource, Path, Plan, Planner, read_plan
@@ -279,8 +280,9 @@ class HudiTable(FolderTable):
         text = self._timeline.latest_schema(None if window.is_incremental else window.up_to)
         if text is None:
             return self._schema_of_a_base_file()
-        own = arrow_schema(text)
-        check_names(own.names, META_COLUMNS, f"{self._storage.root}: a commit's schema", "column")
+        where = f"{self._storage.root}: a commit's schema"
+        own = shown_schema(parse_schema(text), where)
+        check_names(own.names, META_COLUMNS, where, "column")
         fields = {name: pa.field(name, pa.string()) for name in META_COLUMNS}
         fields |= {field.name: nullable_throughout(field) for field in own}
         return partition_schema(pa.schema(list(fields.values())), self.config)

@@ -71,10 +71,14 @@ class Table:
         (root / ".hoodie" / "hoodie.properties").write_text(properties_text(version, **own))
         (root / ".hoodie_partition_metadata").touch()
 
-    def instant(self, requested: str, action: str, state: str, *paths: str) -> None:
+    def instant(
+        self, requested: str, action: str, state: str, *paths: str, schema: str = ""
+    ) -> None:
         """One file of the timeline; `state` is a suffix, or the completion time."""
         stats = [{"fileId": path.split("_")[0].lstrip("."), "path": path} for path in paths]
-        body = {"partitionToWriteStats": {"": stats}} if stats else {"partitionToWriteStats": {}}
+        body: dict[str, Any] = {"partitionToWriteStats": {"": stats} if stats else {}}
+        if schema:
+            body["extraMetadata"] = {"schema": schema}
         if state in ("requested", "inflight"):
             (self.timeline / f"{requested}.{action}.{state}").touch()
         elif self.version >= 8:

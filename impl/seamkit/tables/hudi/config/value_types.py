@@ -6,6 +6,9 @@ is 0.3), rounds half up what a decimal has no digits for, and gives null where i
 suffice; in base files under merge-on-read it goes by the double that a float equals, which rounds
 some halves down. A text that is no number or date is null in its base files and an error in its
 logs; here it is an error.
+
+A VECTOR (1.2.0) is an array of numbers to whoever reads it, and in files bytes of one length: the
+numbers, the lowest byte first. Base files in Lance have lists of one length instead.
 """
 
 from __future__ import annotations
@@ -14,9 +17,13 @@ import datetime as dt
 import re
 from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seambase.errors import InputError, RefusedError
+from seambase.wording import counted
+from seamkit.avro.schema import AvroType, arrow_schema
 from seamkit.files.promotion import is_text, java_text
 
 _DIGITS = Context(prec=400)
@@ -78,6 +85,63 @@ def _date(text: str) -> dt.date:
     return dt.date(year, month, day)
 
 
+_ELEMENTS = {"FLOAT": pa.float32(), "DOUBLE": pa.float64(), "INT8": pa.int8()}
+
+
+def shown_schema(avro: AvroType, where: str) -> pa.Schema:
+    """The Arrow schema of an Avro one, whose vectors, if it has any, are lists."""
+    schema = arrow_schema(avro)
+    for number, (name, child) in enumerate(zip(avro.names, avro.children, strict=True)):
+        kind = child.value_type()
+        if kind.attributes.get("logicalType") == "vector":
+            field = schema.field(number).with_type(_vector(kind, f"{where}: column '{name}'"))
+            schema = schema.set(number, field)
+    return schema
+
+
+def _vector(avro: AvroType, what: str) -> pa.DataType:
+    words = ("dimension", "elementType", "storageBacking")
+    count, kind, backing = (avro.attributes.get(word) for word in words)
+    element = _ELEMENTS.get(str(kind).upper())
+    if element is None or str(backing).upper() != "FIXED_BYTES":
+        raise RefusedError(
+            f"{what} is a vector of {kind!r} in {backing!r}; FLOAT, DOUBLE and INT8 in FIXED_BYTES "
+            "are known"
+        )
+    if not isinstance(count, int) or count * element.bit_width != avro.size * 8:
+        raise InputError(
+            f"{what} is a vector of {count!r} {kind}, which do not fill "
+            f"{counted(avro.size, 'byte')}"
+        )
+    return pa.list_(pa.field("element", element, nullable=False))
+
+
+def _is_vector(have: pa.DataType, want: pa.DataType) -> bool:
+    """Whether bytes of one length, or a list of one length, may be a vector of these numbers."""
+    if not pa.types.is_list(want) or want.value_type not in _ELEMENTS.values():
+        return False
+    if pa.types.is_fixed_size_list(have):
+        return bool(have.value_type == want.value_type)
+    return bool(
+        pa.types.is_fixed_size_binary(have) and have.byte_width * 8 % want.value_type.bit_width == 0
+    )
+
+
+def _numbers(column: pa.Array, want: pa.ListType) -> pa.Array:
+    """Vectors as the lists that they are; a null's bytes are no numbers."""
+    if pa.types.is_fixed_size_list(column.type):
+        return pc.cast(column, want)
+    present = column.drop_null()
+    of_one = column.type.byte_width * 8 // want.value_type.bit_width
+    first = present.offset * of_one
+    buffers = [None, present.buffers()[1]]
+    items = pa.Array.from_buffers(want.value_type, first + len(present) * of_one, buffers)
+    ends = np.concatenate(([0], np.cumsum(column.is_valid(), dtype=np.int64))) * of_one
+    gone = np.append(column.is_null(), False) if column.null_count else None
+    offsets = pa.array(ends, pa.int32(), mask=gone)
+    return pa.ListArray.from_arrays(offsets, items.slice(first), type=want)
+
+
 class HudiTypes:
     """The promotions of Hudi 1.2.0: a `seamkit.files.promotion.TypeRules`."""
 
@@ -85,7 +149,7 @@ class HudiTypes:
 
     def promotes(self, have: pa.DataType, want: pa.DataType) -> bool:
         """Whether Hudi reads values of one type, not a nested one, as values of another."""
-        if becomes(have, want):
+        if becomes(have, want) or _is_vector(have, want):
             return True
         if pa.types.is_integer(have):
             wider = pa.types.is_integer(want) and want.bit_width >= have.bit_width
@@ -110,6 +174,8 @@ class HudiTypes:
         have = column.type
         if pa.types.is_string(want) and not is_text(have):
             return java_text(column)
+        if pa.types.is_list(want):
+            return _numbers(column, want)
         if becomes(have, want):
             return cast_as_java(column, want)
         if pa.types.is_float32(have) and pa.types.is_float64(want):
