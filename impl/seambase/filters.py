@@ -107,7 +107,7 @@ def _list_problem(fields: Sequence[pa.Field], expression: pc.Expression) -> str 
     from pyarrow.fs import LocalFileSystem
 
     known = functools.reduce(
-        operator.and_, (pc.field(one.name) >= pa.scalar(None, one.type) for one in fields)
+        operator.and_, (pc.field(one.name) >= pa.nulls(1, one.type)[0] for one in fields)
     )
     format_, nowhere = ds.ParquetFileFormat(), LocalFileSystem()
     fragment = format_.make_fragment("", nowhere, known)

@@ -398,8 +398,8 @@ class NullCounts:
 
 def value_of(known: Any, end: str, kind: pa.DataType) -> pa.Scalar:
     """A bound, `min` or `max`, of pyarrow's statistics of a chunk as a value of a type."""
-    if pa.types.is_timestamp(kind) and kind.unit == "ns":
-        # What pyarrow makes of it may lack the last digits.
+    if pa.types.is_timestamp(kind):
+        # Python's times end with the year 9999, and lack the last digits of nanoseconds.
         return pa.scalar(getattr(known, f"{end}_raw"), pa.int64()).cast(kind)
     if pa.types.is_date32(kind):
         # Days before the year 1 are none of Python's; Spark's Paimon makes some of the year 1.

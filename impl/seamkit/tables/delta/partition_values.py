@@ -23,13 +23,16 @@ _REAL = re.compile(
     r"[+-]?(\d+\.?\d*(e[+-]?\d{1,4})?|\.\d+(e[+-]?\d{1,4})?|inf(inity)?)|nan",
     re.ASCII | re.IGNORECASE,
 )
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_DAY = r"[+-]?\d{4,7}-\d{2}-\d{2}"
+_DATE = re.compile(_DAY, re.ASCII)
 _TIME = re.compile(
-    r"(\d{4}-\d{2}-\d{2})[ T](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(Z|[+-]\d{2}:?\d{2})?", re.ASCII
+    rf"({_DAY})[ T](\d{{2}}):(\d{{2}}):(\d{{2}})(?:\.(\d{{1,9}}))?(Z|[+-]\d{{2}}:?\d{{2}})?",
+    re.ASCII,
 )
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)
 _ESCAPED = re.compile(r"(\\u[0-9a-fA-F]{4})+", re.ASCII)
-_EPOCH = dt.datetime(1970, 1, 1)
+_EPOCH = dt.date(1970, 1, 1)
+_CYCLE_YEARS, _CYCLE_DAYS = 400, 146_097
 
 
 def partition_value(text: str | None, kind: pa.DataType, where: str) -> pa.Scalar:
@@ -54,7 +57,7 @@ def _parse(text: str, kind: pa.DataType) -> pa.Scalar:
         return _decimal(text, kind)
     if pa.types.is_date32(kind):
         _require(_DATE.fullmatch(text))
-        return pa.scalar(dt.date.fromisoformat(text), kind)
+        return pa.scalar(_days(text), pa.int32()).cast(kind)
     if pa.types.is_integer(kind):
         _require(_WHOLE.fullmatch(text))
         return pa.scalar(int(text), kind)
@@ -82,6 +85,13 @@ def _decimal(text: str, kind: pa.Decimal128Type) -> pa.Scalar:
     return pc.cast(pa.scalar(Decimal(text)), kind)
 
 
+def _days(text: str) -> int:
+    """Days since 1970; years that Python has not are counted as those 400 years apart."""
+    year, month, day = map(int, text.rsplit("-", 2))
+    cycles, rest = divmod(year - 2000, _CYCLE_YEARS)
+    return (dt.date(2000 + rest, month, day) - _EPOCH).days + cycles * _CYCLE_DAYS
+
+
 def _micros(text: str, *, zoned: bool) -> int:
     """Microseconds since 1970; a text without a zone is UTC where the column is an instant.
 
@@ -93,7 +103,7 @@ def _micros(text: str, *, zoned: bool) -> int:
     match = _TIME.fullmatch(text)
     if match is None or (match[6] and not zoned):
         raise ValueError(text)
-    day = dt.datetime.fromisoformat(match[1]) - _EPOCH
+    days = _days(match[1])
     hours, minutes, seconds = (int(match[n]) for n in (2, 3, 4))
     _require(hours < 24 and minutes < 60 and seconds < 60)
     micros = int(((match[5] or "") + "000000")[:6])
@@ -101,7 +111,7 @@ def _micros(text: str, *, zoned: bool) -> int:
     if zone != "Z":
         sign = -1 if zone[0] == "-" else 1
         minutes -= sign * (int(zone[1:3]) * 60 + int(zone[-2:]))
-    return ((day.days * 24 + hours) * 60 + minutes) * 60_000_000 + seconds * 1_000_000 + micros
+    return ((days * 24 + hours) * 60 + minutes) * 60_000_000 + seconds * 1_000_000 + micros
 
 
 def _require(fits: object) -> None:

@@ -181,9 +181,10 @@ class Planner:
         values = {}
         for physical, (name, kind) in columns.items():
             own = f"{where}, column {name!r}"
-            if physical not in texts:
+            if others and physical not in texts:
                 raise InputError(f"{own}: the log has no partition value")
-            values[name] = partition_value(texts[physical], kind, own)
+            # Where delta-rs puts commits together it leaves nulls out.
+            values[name] = partition_value(texts.get(physical), kind, own)
         return values
 
 

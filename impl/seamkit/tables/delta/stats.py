@@ -89,7 +89,7 @@ def _of_column(stats: Mapping[str, Any], field: Field, is_tight: bool) -> Column
     low = _value((stats.get("minValues") or {}).get(field.physical), kind, ROUND_FLOOR)
     high = _value((stats.get("maxValues") or {}).get(field.physical), kind, ROUND_CEILING)
     if pa.types.is_timestamp(kind) and high is not None:
-        high = pc.add(high, pa.scalar(1000, pa.duration("us")))
+        high = pc.add_checked(high, pa.scalar(1000, pa.duration("us")))
     loose = pa.types.is_timestamp(kind) or pa.types.is_string(kind) or _is_long(kind)
     exact = is_tight and not loose
     return ColumnRange(nulls, low, high, (exact, exact))

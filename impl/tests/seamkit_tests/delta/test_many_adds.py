@@ -194,7 +194,7 @@ def test_a_broken_path_among_them(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("values", "reason"),
     [
-        ({}, "odd, column 'p': the log has no partition value"),
+        ({"P": "1"}, "odd, column 'p': the log has no partition value"),
         ({"p": "1", "q": "2"}, "partition value of 'q', which is none of"),
     ],
 )

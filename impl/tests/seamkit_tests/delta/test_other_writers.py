@@ -317,6 +317,22 @@ def test_a_commit_that_lost_the_files_that_it_counts_is_doubted(name: str, tmp_p
     assert not DeltaTable(str(table)).scan().report().warnings
 
 
+@pytest.mark.parametrize(
+    ("name", "warned"),
+    [("numAddedFiles", 1), ("num_added_files", 0), ("num_target_files_added", 1)],
+)
+def test_files_of_changes_are_among_those_that_delta_rs_counts(
+    name: str, warned: int, tmp_path: Path
+) -> None:
+    """It deletes all rows of a table with a change feed, and says that it added files."""
+    table = tmp_path / "t"
+    _commit(table, 0, _protocol(), _metadata(), _data(table, "a", 1))
+    info = {"operation": "DELETE", "readVersion": 0, "operationMetrics": {name: 2}}
+    changes = {"path": "c", "partitionValues": {}, "size": 1, "dataChange": False}
+    _commit(table, 1, {"commitInfo": info}, {"cdc": changes})
+    assert len(DeltaTable(str(table)).scan().report().warnings) == warned
+
+
 @pytest.mark.parametrize("least", [-(2**63) - 1, 2**64, "1", [1], {"id": 1}, None, 1.5])
 def test_bounds_that_no_value_can_have_say_nothing(least: Any, tmp_path: Path) -> None:
     """Statistics are optional: such as cannot be read rule out no file, and end no read."""

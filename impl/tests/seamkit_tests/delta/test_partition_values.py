@@ -1,6 +1,7 @@
 """Texts of partition values, by type."""
 
 import datetime as dt
+import json
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,41 @@ def test_a_value(text: str | None, kind: pa.DataType, value: Any) -> None:
     assert partition_value(text, kind, "here").as_py() == value
 
 
+@pytest.mark.parametrize(
+    ("text", "kind", "number"),
+    [
+        # Days by DuckDB's `date_diff`; delta-rs writes such times, and Spark reads them.
+        ("+148108-07-06", pa.date32(), 53375995),
+        ("-0044-03-15", pa.date32(), -735525),
+        ("0000-02-29", pa.date32(), -719469),
+        ("+5000000-01-01", pa.date32(), 1825492972),
+        ("+148108-07-06 14:00:27.387904", INSTANT, 2**62),
+        ("+148108-07-06T14:00:27.387904Z", INSTANT, 2**62),
+        ("-100000-12-31 00:00:01", LOCAL, -37243413 * 86_400_000_000 + 1_000_000),
+    ],
+)
+def test_days_that_python_has_not(text: str, kind: pa.DataType, number: int) -> None:
+    """Years are counted as those 400 years apart, with a sign beyond four digits."""
+    assert partition_value(text, kind, "here").value == number
+
+
+def test_the_last_millisecond_of_all_rules_nothing_out(tmp_path: Path) -> None:
+    """A maximum of statistics is cut to milliseconds; a thousand microseconds more are too many."""
+    deltalake = pytest.importorskip("deltalake")
+    last = pa.array([2**63 - 1, 0], pa.int64()).cast(INSTANT)
+    deltalake.write_deltalake(tmp_path, pa.table({"t": last, "k": [1, 2]}))
+    most = {"t": "+294247-01-10T04:00:54.775Z"}
+
+    def state(action: dict[str, Any]) -> None:
+        if "add" in action:
+            stats = json.loads(action["add"]["stats"])
+            action["add"]["stats"] = json.dumps(stats | {"maxValues": most})
+
+    edit_actions(tmp_path, 0, state)
+    rows = DeltaTable(tmp_path).scan(filter="t >= TIMESTAMPTZ '1970-01-01 00:00:00+00'")
+    assert sorted(rows.to_table()["k"].to_pylist()) == [1, 2]
+
+
 @pytest.mark.parametrize("value", [b"a", b"\x00\xff", b"\\u0061"])
 def test_escaped_bytes_are_refused(value: bytes, tmp_path: Path) -> None:
     """delta-rs escapes every byte, as the protocol says; Spark writes and reads characters."""
@@ -73,6 +109,8 @@ def test_escaped_bytes_are_refused(value: bytes, tmp_path: Path) -> None:
         ("NaN", pa.decimal128(4, 2)),
         ("True", pa.bool_()),
         ("2024-02-30", pa.date32()),
+        ("+9999999-01-01", pa.date32()),
+        ("+294248-01-01 00:00:00", LOCAL),
         ("20240229", pa.date32()),
         ("2024-02-29 24:00:00", LOCAL),
         ("2024-02-29T01:02:03Z", LOCAL),

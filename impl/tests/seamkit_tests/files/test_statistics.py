@@ -134,21 +134,41 @@ def test_ranges_of_floating_point_numbers_leave_no_nan_out(
     assert reader.row_groups_that_may_match(no_ones, whole.schema) == []
 
 
+_MICROS_A_DAY = 86_400_000_000
+
+
+@pytest.mark.parametrize(
+    ("kind", "a_day"),
+    [
+        (pa.date32(), 1),
+        (pa.timestamp("us"), _MICROS_A_DAY),
+        (pa.timestamp("us", "UTC"), _MICROS_A_DAY),
+        (pa.timestamp("ms"), _MICROS_A_DAY // 1000),
+        (pa.timestamp("ms", "UTC"), _MICROS_A_DAY // 1000),
+    ],
+    ids=str,
+)
 @pytest.mark.parametrize("row_group_size", [1, 3])
 def test_days_that_python_has_not_rule_out_what_others_do(
-    tmp_path: Path, row_group_size: int
+    tmp_path: Path, row_group_size: int, kind: pa.DataType, a_day: int
 ) -> None:
     """A file with days before the year 1 or after 9999, as Spark makes some, is read and pruned."""
-    days = pa.array([-719164, 0, 2932897, None], pa.int32()).cast(pa.date32())
-    rows = pa.table({"id": [1, 2, 3, 4], "v": days})
+    number = pa.int32() if pa.types.is_date(kind) else pa.int64()
+    days = pa.array([-719164 * a_day, 0, 2932897 * a_day, None], number).cast(kind)
+    within = pa.StructArray.from_arrays([days], ["v"])
+    rows = pa.table({"id": [1, 2, 3, 4], "v": days, "in": within})
     pq.write_table(rows, tmp_path / "a.parquet", row_group_size=row_group_size)
-    columns = {"id": "bigint", "v": "date"}
-    scan = seamkit.HiveTable(str(tmp_path), columns=columns, file_format="parquet").scan()
-    early = pc.field("v") < pa.scalar(0, pa.int32()).cast(pa.date32())
-    assert scan.to_table().equals(rows)
+    declared = "date" if pa.types.is_date(kind) else "timestamp"
+    columns = {"id": "bigint", "v": declared, "in": f"struct<v:{declared}>"}
+    table = seamkit.HiveTable(str(tmp_path), columns=columns, file_format="parquet")
+    scan = table.scan()
+    early = pc.field("v") < pa.scalar(0, number).cast(scan.schema.field("v").type)
+    for way in (scan, table.scan(strict=True)):
+        assert way.to_table().equals(rows.cast(scan.schema))
     assert scan.filter("v >= DATE '1970-01-01'").to_table()["id"].to_pylist() == [2, 3]
     assert scan.dataset().to_table(filter=early)["id"].to_pylist() == [1]
     assert scan.filter("v IS NULL").to_table()["id"].to_pylist() == [4]
     least = scan.statistics().columns["v"].least
-    assert least is not None
-    assert least.value.value == -719164
+    if kind == scan.schema.field("v").type:
+        assert least is not None
+        assert least.value.value == -719164 * a_day

@@ -142,6 +142,8 @@ def test_uuids_have_their_type_at_every_depth(kind: pa.DataType, tmp_path: Path)
     assert rows["l"].to_pylist() == [[one] for one in _IDS[2:4]]
     condition = pc.field("u").cast(_FIXED) == _IDS[3].bytes
     assert opened.scan(["k"], filter=condition).to_table()["k"].to_pylist() == [3]
+    listed = pc.field("k").isin([3, 4]) & pc.field("s").is_valid()
+    assert opened.scan(["k"], filter=listed).to_table()["k"].to_pylist() == [3]
     frame = opened.scan().lazy().filter(pl.col("u") == _IDS[3].bytes).collect()
     assert frame["k"].to_list() == [3]
 

@@ -27,8 +27,9 @@ _COMMIT = re.compile(r".*?(\d{20})\.(?:[0-9a-fA-F-]{36}\.)?json, line \d+")
 #: Words for the files that an operation added: Spark's, and those of delta-rs.
 _WRITTEN = (
     *("numFiles", "numAddedFiles", "numTargetFilesAdded", "numRestoredFiles"),
-    *("num_added_files", "numFilesAdded", "num_target_files_added", "numRestoredFile"),
+    *("numFilesAdded", "num_target_files_added", "numRestoredFile"),
 )
+_WITH_CHANGES = "num_added_files"  # files of changes are among those of delta-rs
 
 
 @dataclass
@@ -46,8 +47,8 @@ class History:
     _transactions: dict[str, str] = field(default_factory=dict)
     _times: list[tuple[int, int, str]] = field(default_factory=list)
 
-    def take(self, info: Mapping[str, Any], where: str, adds: int) -> None:
-        """Hold a commit, which adds so many files, to its `commitInfo`."""
+    def take(self, info: Mapping[str, Any], where: str, adds: int, changes: int) -> None:
+        """Hold a commit, which adds so many files, and so many of changes, to its `commitInfo`."""
         match = _COMMIT.fullmatch(where)
         if match is None:
             return  # a log compaction has none that counts
@@ -66,7 +67,8 @@ class History:
         if isinstance(millis, int):
             self._take_time(int(match[1]), millis, where)
         metrics = info.get("operationMetrics")
-        given = [metrics.get(name) for name in _WRITTEN] if isinstance(metrics, dict) else []
+        words = _WRITTEN if changes else (*_WRITTEN, _WITH_CHANGES)
+        given = [metrics.get(name) for name in words] if isinstance(metrics, dict) else []
         # Spark counts a file without rows, which it then leaves out.
         is_empty = isinstance(metrics, dict) and metrics.get("numOutputRows") == "0"
         if not adds and not is_empty and any(str(one).isdigit() and int(str(one)) for one in given):

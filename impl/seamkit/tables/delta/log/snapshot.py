@@ -104,7 +104,7 @@ class _Replay:
         if "metaData" in actions and self.metadata is None:
             self.metadata = metadata(*actions["metaData"][0])
         if "commitInfo" in actions:
-            self.history.take(*actions["commitInfo"][0], adds)
+            self.history.take(*actions["commitInfo"][0], adds, len(actions.get("cdc", ())))
 
     def take_version(self, snapshot: Snapshot) -> None:
         """All that an earlier version came to; nothing can come before it."""
@@ -265,7 +265,7 @@ def _take(replay: _Replay, actions: Iterable[Action], *, once: bool = False) -> 
             adds.append(add_file(content, where))
         elif name == "remove":
             removed[removed_key(content, where)] = where
-        elif name in ("protocol", "metaData", "commitInfo"):
+        elif name in ("protocol", "metaData", "commitInfo", "cdc"):
             others.setdefault(name, []).append((content, where))
     if once and len(adds) > len(set(adds.keys)):
         raise InputError(f"{where}: the checkpoint adds a file twice")
