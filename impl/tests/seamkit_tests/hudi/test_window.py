@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from seambase.errors import RefusedError, UsageError
-from seamkit.tables.hudi.listing.file_groups import list_slices
+from seamkit.tables.hudi.listing.file_groups import FileGroups, list_slices
+from seamkit.tables.hudi.listing.files import may_have_changed
 from seamkit.tables.hudi.table import HudiTable
 from seamkit.tables.hudi.timeline.timeline import is_log_compaction
 from seamkit.tables.hudi.timeline.window import NOW, Window, incremental_window
@@ -194,3 +195,36 @@ def test_rows_of_a_log_compaction_count_by_their_writes(
 def _compactions(table: HudiTable) -> set[str]:
     timeline = table.timeline()
     return {i.requested for i in timeline.writes() if is_log_compaction(timeline.metadata(i))}
+
+
+_OLD, _UPDATE, _OTHER = log(10), log(10, task="0-2-2"), log(30, file_id="g-0")
+
+
+@pytest.mark.parametrize("alone", [True, False])
+@pytest.mark.parametrize(
+    ("begin", "expected"),
+    [
+        (1, [_OLD, _UPDATE, _OTHER]),
+        (11, [_UPDATE, _OTHER]),
+        (21, [_OTHER]),
+        (31, []),
+    ],
+)
+def test_changes_are_in_logs_that_bear_the_instant_of_rows_that_they_change(
+    tmp_path: Path, begin: int, expected: list[str], *, alone: bool
+) -> None:
+    """`UPDATE` over consistent hashing names its log so; who wrote it, commits tell."""
+    table = Table(tmp_path, 9)
+    table.files(_OLD, _UPDATE, _OTHER)
+    for minute, name in ((10, _OLD), (20, _UPDATE), (30, _OTHER)):
+        table.instant(at(minute), "deltacommit", at(minute + 1), name)
+    timeline = table.load()
+
+    window = incremental_window(timeline, at(begin), None, alone=alone)
+    writes = timeline.completed_writes(archived=False)
+    slices = FileGroups(table.listing(), timeline, writes).slices(window)
+    found = [one for one in slices if may_have_changed(one, timeline, window)]
+
+    if not alone and begin == 11:  # its blocks lie below
+        expected = [_OLD, *expected]
+    assert [path for one in found for path in names(one)[1]] == expected

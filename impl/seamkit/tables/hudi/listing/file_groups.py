@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from seambase.errors import InputError, RefusedError
@@ -307,14 +307,26 @@ def _slices_of(
             slices[base.instant].base = _same_base(slices[base.instant].base, base, timeline)
     begun = sorted(slices)
     logs = group.logs
+    writers = _log_writers(group) if window.is_incremental and not by_name else {}
     for log in sorted(logs, key=lambda one: one.order) if len(logs) > 1 else logs:
-        if by_name or window.sees(log.instant):
+        if own := writers.get(log.path):
+            log = replace(log, writers=own)
+        if by_name or any(map(window.sees, (log.instant, *log.writers))):
             start = _slice_of(log, begun, timeline)
             if start not in slices:
                 slices[start] = FileSlice(*key, start)
                 begun = sorted(slices)
             slices[start].logs.append(log)
     return slices
+
+
+def _log_writers(group: _Group) -> dict[str, list[str]]:
+    """The instants that wrote each log, by its path; dual writes do not count."""
+    writers: dict[str, list[str]] = defaultdict(list)
+    for instant, stated in group.written:
+        if stated.is_log and stated.instant == instant.requested:
+            writers[stated.path].append(instant.requested)
+    return writers
 
 
 def _same_base(known: BaseFile | None, base: BaseFile, timeline: Timeline) -> BaseFile:

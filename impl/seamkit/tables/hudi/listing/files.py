@@ -82,7 +82,13 @@ class BaseFile:
 
 @value_class
 class LogFile:
-    """A log file. `instant` is the base's (version 6) or its own delta commit's (8 and up)."""
+    """A log file.
+
+    Attributes:
+        instant: in its name: the base's (version 6) or its own delta commit's (8 and up). SQL's
+            updates of a table with consistent hashing bear that of the rows which they change.
+        writers: of an incremental query: the instants that say that they wrote it.
+    """
 
     path: str
     partition: str
@@ -91,6 +97,7 @@ class LogFile:
     version: int
     write_token: str | None
     size_bytes: int
+    writers: Sequence[str] = ()
 
     @property
     def order(self) -> tuple[str, int, bool, str]:
@@ -119,7 +126,8 @@ def may_have_changed(slice_: FileSlice, timeline: Timeline, window: Window) -> b
     by_name = timeline.config.timeline_layout == 1  # the name does not tell who wrote a log
     begin = "" if slice_.base is None else slice_.base.instant  # nor does that of a dual write
     return any(
-        by_name or log.instant == begin or window.hands_out(log.instant) for log in slice_.logs
+        by_name or log.instant == begin or any(map(window.hands_out, (log.instant, *log.writers)))
+        for log in slice_.logs
     )
 
 
