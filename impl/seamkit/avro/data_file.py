@@ -74,7 +74,7 @@ class AvroContainer:
     """An Avro object container file: its writer's schema (JSON), and its blocks.
 
     A block may become what `bound` says. `properties` are all that the header says by key, the
-    schema among it.
+    schema among it; `size_bytes` has the file.
     """
 
     def __init__(self, content: bytes, where: str, bound: Bound | None = None) -> None:
@@ -93,6 +93,7 @@ class AvroContainer:
             raise RefusedError(f"{where}: compressed by {self._codec!r:.40}; {known} are read")
         self.schema = metadata.get("avro.schema", b"")
         self.properties: Mapping[str, bytes] = metadata
+        self.size_bytes = len(content)
 
     @property
     def rows(self) -> int:
@@ -336,16 +337,34 @@ class Records:
         cls, container: AvroContainer, wanted: Wanted, where: str, *, by_ids: bool = False
     ) -> Records:
         """Some columns of a file's records, `by_ids` called by those of their fields."""
+        return cls.of_all([container], wanted, [where], by_ids=by_ids)[0]
+
+    @classmethod
+    def of_all(
+        cls,
+        containers: Sequence[AvroContainer],
+        wanted: Wanted,
+        wheres: Sequence[str],
+        *,
+        by_ids: bool = False,
+    ) -> tuple[Records, Sequence[int]]:
+        """The same of files of one schema, one after the other, and how many each has.
+
+        What is wrong with the columns is said of the first.
+        """
+        where = wheres[0]
         try:
-            writer, schema, plan = _planned(container.schema, wanted, by_ids)
+            writer, schema, plan = _planned(containers[0].schema, wanted, by_ids)
         except (InputError, RefusedError) as error:
             raise type(error)(f"{where}: {error}") from error
         except (ValueError, KeyError, TypeError, RecursionError, AttributeError) as error:
             raise InputError(f"{where}: its schema is not readable ({error!r})") from error
         decoder = AvroDecoder(writer, schema, source=where, plan=plan)
-        for _ in _decode_blocks(container, decoder, where):
-            pass
-        return cls(decoder.finish().to_struct_array(), where)
+        counts = [
+            sum(_decode_blocks(container, decoder, own))
+            for container, own in zip(containers, wheres, strict=True)
+        ]
+        return cls(decoder.finish().to_struct_array(), where), counts
 
     def __len__(self) -> int:
         return len(self.rows)

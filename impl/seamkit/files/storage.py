@@ -360,17 +360,7 @@ class Storage:
         What was made must not be changed afterwards; `bytes_of` tells about what it takes in
         memory. `what` is what it is, and all else that it depends on.
         """
-        before = self.identities(paths)
-        if before is None:
-            return make()
-        known = KEPT.get((*what, before))
-        if known is not None:
-            found: _T = known[0]
-            return found
-        made = make()
-        if self.identities(paths) == before:
-            KEPT.put((*what, before), (made,), bytes_of(made))
-        return made
+        return kept_of_each([(self, paths)], lambda _: [make()], bytes_of, [what])[0]
 
     def has_kept(self, paths: Sequence[str], *what: Hashable) -> bool:
         """Whether `kept` would find what an earlier call made."""
@@ -393,6 +383,28 @@ class Storage:
             ) from error
         except OSError as error:
             raise InputError(f"{full}: {error.strerror or error}") from error
+
+
+def kept_of_each(
+    places: Sequence[tuple[Storage, Sequence[str]]],
+    make: Callable[[Sequence[int]], Iterable[_T]],
+    bytes_of: Callable[[_T], int],
+    whats: Sequence[tuple[Hashable, ...]],
+) -> list[_T]:
+    """The same of many files, or groups of files: those that are not kept are made at once.
+
+    `make` gets the numbers of these.
+    """
+    before = [storage.identities(paths) for storage, paths in places]
+    keys = [None if own is None else (*what, own) for what, own in zip(whats, before, strict=True)]
+    found: list[Any] = [None if key is None else KEPT.get(key) for key in keys]
+    missing = [number for number, known in enumerate(found) if known is None]
+    for number, made in zip(missing, make(missing) if missing else (), strict=True):
+        found[number] = (made,)
+        storage, paths = places[number]
+        if keys[number] is not None and storage.identities(paths) == before[number]:
+            KEPT.put(keys[number], (made,), bytes_of(made))
+    return [known[0] for known in found]
 
 
 class _LocalFiles:

@@ -33,13 +33,8 @@ from seamkit.scan.units import Changes, KeyMask, KeyTest, Mask, ReadContext, Rea
 from seamkit.tables.iceberg.data_files import FileOpener
 from seamkit.tables.iceberg.deletes import DeleteIndex
 from seamkit.tables.iceberg.metadata.document import Snapshot, TableFiles, TableMetadata
-from seamkit.tables.iceberg.metadata.manifests import (
-    DATA,
-    EQUALITY_DELETES,
-    Entry,
-    read_entries,
-    read_list,
-)
+from seamkit.tables.iceberg.metadata.entries import DATA, EQUALITY_DELETES, Entry, read_entries
+from seamkit.tables.iceberg.metadata.manifests import read_list
 from seamkit.tables.iceberg.planning import Planner, doubts_of_manifest, mask_of
 from seamkit.tables.states import both_states, not_in_both
 
@@ -121,10 +116,13 @@ def appended_files(
     found: list[Entry] = []
     doubts: list[str] = []
     for snapshot in appends:
-        for manifest in read_list(files, snapshot, metadata):
-            if manifest.snapshot_id not in (None, snapshot.id) or manifest.is_deletes:
-                continue
-            entries = read_entries(files, manifest, metadata)
+        listed = [
+            one
+            for one in read_list(files, snapshot, metadata)
+            if one.snapshot_id in (None, snapshot.id) and not one.is_deletes
+        ]
+        read = read_entries(files, listed, metadata)
+        for manifest, entries in zip(listed, read, strict=True):
             doubts += doubts_of_manifest(manifest, entries, metadata)
             found += [
                 entry

@@ -43,7 +43,7 @@ from seamkit.files.statistics import ColumnRange, FileStatistics
 from seamkit.files.variants.reader import with_whole_variants
 from seamkit.tables.agreement import check_partition, check_stated
 from seamkit.tables.iceberg.metadata.document import PartitionSpec, TableFiles
-from seamkit.tables.iceberg.metadata.manifests import Entry
+from seamkit.tables.iceberg.metadata.entries import Entry
 from seamkit.tables.iceberg.metadata.schema import (
     LAST_UPDATED,
     ROW_ID,

@@ -46,7 +46,7 @@ from seamkit.scan.core_merges import LogIndex
 from seamkit.scan.units import KeyTest, ReadContext
 from seamkit.tables.iceberg.data_files import Column, FileOpener, FileRows
 from seamkit.tables.iceberg.metadata.document import TableFiles, TableMetadata
-from seamkit.tables.iceberg.metadata.manifests import EQUALITY_DELETES, Entry, is_vector
+from seamkit.tables.iceberg.metadata.entries import EQUALITY_DELETES, Entry, is_vector
 from seamkit.tables.iceberg.metadata.schema import Field, bound_value, in_order
 
 _LEAST_BYTES = 20  # length, magic number, a bitmap of no buckets, checksum

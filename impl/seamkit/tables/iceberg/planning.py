@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
@@ -41,14 +42,8 @@ from seamkit.tables.iceberg.metadata.document import (
     Snapshot,
     TableMetadata,
 )
-from seamkit.tables.iceberg.metadata.manifests import (
-    DATA,
-    Entry,
-    Manifest,
-    PartitionSummary,
-    read_entries,
-    read_list,
-)
+from seamkit.tables.iceberg.metadata.entries import DATA, Entry, read_entries
+from seamkit.tables.iceberg.metadata.manifests import Manifest, PartitionSummary, read_list
 from seamkit.tables.iceberg.metadata.schema import (
     LINEAGE,
     Field,
@@ -97,13 +92,13 @@ class Planner:
             kept = manifests_that_may_match(
                 listed, self.metadata, self.schema, self._counted, condition
             )
-        read = [(one, read_entries(self.opener.files, one, self.metadata)) for one in kept]
-        entries = [entry for _, own in read for entry in own]
+        read = read_entries(self.opener.files, kept, self.metadata)
+        entries = [*chain.from_iterable(read)]
         deletes = [entry for entry in entries if entry.content != DATA]
         index = DeleteIndex(deletes, self.metadata, self.opener)
         units = [self.unit(entry, index) for entry in entries if entry.content == DATA]
         doubts = [*doubts_of_list(snapshot, listed)]
-        for manifest, own in read:
+        for manifest, own in zip(kept, read, strict=True):
             doubts += doubts_of_manifest(manifest, own, self.metadata)
         left = len(listed) - len(kept)
         if not left:
@@ -122,13 +117,8 @@ class Planner:
 
     def entries(self, snapshot: Snapshot) -> list[Entry]:
         """All live files of a snapshot, data and deletes."""
-        return self._entries(read_list(self.opener.files, snapshot, self.metadata))
-
-    def _entries(self, listed: Iterable[Manifest]) -> list[Entry]:
-        found: list[Entry] = []
-        for manifest in listed:
-            found += read_entries(self.opener.files, manifest, self.metadata)
-        return found
+        listed = read_list(self.opener.files, snapshot, self.metadata)
+        return [*chain.from_iterable(read_entries(self.opener.files, listed, self.metadata))]
 
     def unit(self, entry: Entry, index: DeleteIndex) -> ReadUnit:
         """A data file without the rows that some deletes take out."""

@@ -36,7 +36,8 @@ from seamkit.files.expressions import named_values
 from seamkit.files.statistics import bounds, or_null, that_may_match
 from seamkit.tables.agreement import Part, is_compared, part_of_one
 from seamkit.tables.iceberg.metadata.document import PartitionField, PartitionSpec, TableMetadata
-from seamkit.tables.iceberg.metadata.manifests import Entry, Manifest, PartitionSummary
+from seamkit.tables.iceberg.metadata.entries import Entry
+from seamkit.tables.iceberg.metadata.manifests import Manifest, PartitionSummary
 from seamkit.tables.iceberg.metadata.schema import (
     LINEAGE,
     Field,

@@ -3,7 +3,7 @@
 import copy
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 import pytest
 
 from seambase.errors import InputError, RefusedError, SeambenchError
+from seamkit.tables.iceberg.metadata.entries import read_entries
 from seamkit.tables.iceberg.metadata.manifests import read_list
 from seamkit.tables.iceberg.table import IcebergTable
 from seamkit_tests.samples.iceberg_tables import unpack_iceberg
@@ -340,3 +341,124 @@ def test_metadata_and_lists_are_parsed_once_until_they_are_written_anew(
     assert later._metadata is not first._metadata
     with pytest.raises(InputError, match=path.name):
         later.scan()
+
+
+def _manifests(table: Path) -> Iterator[tuple[dict[str, Any], Path]]:
+    """The newest snapshot's manifests as their list has them, in its order."""
+    snapshot = IcebergTable(str(table))._metadata.current
+    assert snapshot is not None
+    assert snapshot.manifest_list is not None
+    folder = table / "metadata"
+    for row in _read(folder / snapshot.manifest_list.rpartition("/")[2])[2]:
+        yield row, folder / row["manifest_path"].rpartition("/")[2]
+
+
+@pytest.mark.parametrize("broken", [[0, 1, 2], [1, 2], [2]])
+@pytest.mark.parametrize(
+    ("edit", "says"),
+    [
+        (_set("status", 7), "the status 7"),
+        (_set("key_metadata", b"k"), "is encrypted"),
+        (_set("sequence_number", 99), "the sequence number 99, its manifest"),
+        (_set("file_size_in_bytes", -1), "in -1 bytes"),
+        (list.clear, "its list says"),
+        (None, "no Avro file"),
+    ],
+)
+def test_of_several_manifests_the_first_wrong_one_is_named(
+    tmp_path: Path, edit: Callable[[Entries], None] | None, says: str, broken: list[int]
+) -> None:
+    """Those of one schema are read together, which no message may show."""
+    folder = unpack_iceberg("buckets", tmp_path)
+    rows = [*_manifests(folder)]
+    for number, (_, file) in enumerate(rows):
+        schema, metadata, entries = _read(file)
+        if edit is not None and number in broken:
+            edit(entries)
+        _write(file, schema, metadata, entries)
+        if edit is None and number in broken:
+            file.write_bytes(b"x" * file.stat().st_size)
+    _settle_lengths(folder)
+    with pytest.raises(SeambenchError, match=says) as raised:
+        IcebergTable(str(folder)).scan()
+    assert rows[broken[0]][1].name in str(raised.value)
+
+
+def _settle_lengths(table: Path) -> None:
+    snapshot = IcebergTable(str(table))._metadata.current
+    assert snapshot is not None
+    assert snapshot.manifest_list is not None
+    listed = table / "metadata" / snapshot.manifest_list.rpartition("/")[2]
+    schema, metadata, rows = _read(listed)
+    for row in rows:
+        file = table / "metadata" / row["manifest_path"].rpartition("/")[2]
+        row["manifest_length"] = file.stat().st_size
+    _write(listed, schema, metadata, rows)
+
+
+def _swap_counts(schema: Any) -> None:
+    """Have rows and bytes of a file in each other's place, as another writer might."""
+    [file] = [one["type"] for one in schema["fields"] if one["name"] == "data_file"]
+    fields = file["fields"]
+    one, other = (
+        next(at for at, field in enumerate(fields) if field["name"] == name)
+        for name in ("record_count", "file_size_in_bytes")
+    )
+    fields[one], fields[other] = fields[other], fields[one]
+
+
+@pytest.mark.parametrize(
+    "table", ["buckets", "lineage", "equality-evolved", "v1-to-v2", "partition-evolution"]
+)
+def test_entries_inherit_of_their_own_manifest(tmp_path: Path, table: str) -> None:
+    """As the list has it, which fastavro reads here; one has a schema of its own."""
+    folder = unpack_iceberg(table, tmp_path)
+    for number, (_, file) in enumerate(_manifests(folder)):
+        schema, header, entries = _read(file)
+        for entry in entries:
+            if entry["status"] == 1:
+                entry["snapshot_id"] = None
+        if number == 1:
+            _swap_counts(schema)
+        _write(file, schema, header, entries)
+    _settle_lengths(folder)
+    opened = IcebergTable(str(folder))
+    files, metadata = opened._files, opened._metadata
+    assert metadata.current is not None
+    expected = []
+    for row, file in _manifests(folder):
+        row_id, own = row.get("first_row_id"), []
+        for entry in _read(file)[2]:
+            if entry["status"] == 2:
+                continue
+            data = entry["data_file"]
+            sequence, added_by = entry.get("sequence_number"), entry["snapshot_id"]
+            sequence = row["sequence_number"] if sequence is None else sequence
+            added_by = row["added_snapshot_id"] if added_by is None else added_by
+            first = data.get("first_row_id")
+            if first is None and row_id is not None and not data["content"]:
+                first, row_id = row_id, row_id + data["record_count"]
+            counts = {one["key"]: one["value"] for one in data["value_counts"] or ()}
+            partition = [*data["partition"].values()]
+            stated = data["record_count"], counts, partition
+            own.append((data["file_path"], sequence, added_by, first, file.name, *stated))
+        expected.append(own)
+    assert len(expected) > 1
+    listed = read_list(files, metadata.current, metadata)
+    found = [
+        [
+            (
+                one.path,
+                one.sequence_number,
+                one.added_by,
+                one.first_row_id,
+                one.manifest.rpartition("/")[2],
+                one.records,
+                one.stated.value_counts,
+                [*one.partition.values.values()],
+            )
+            for one in own
+        ]
+        for own in read_entries(files, listed, metadata)
+    ]
+    assert found == expected

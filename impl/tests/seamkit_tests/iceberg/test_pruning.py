@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pytest
 
 from seambench.conformance.plain import canonical
-from seamkit.tables.iceberg.metadata.manifests import DATA
+from seamkit.tables.iceberg.metadata.entries import DATA
 from seamkit.tables.iceberg.pruning import bucket_fields
 from seamkit.tables.iceberg.table import IcebergTable
 from seamkit_tests.samples.iceberg_tables import ICEBERG_GOLDEN, unpack_iceberg

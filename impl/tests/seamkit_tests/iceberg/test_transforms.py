@@ -25,7 +25,8 @@ from pyiceberg.types import (
 from seambase.values import decimal_of
 from seamkit.files.statistics import that_may_match
 from seamkit.tables.iceberg.metadata.document import PartitionField, PartitionSpec
-from seamkit.tables.iceberg.metadata.manifests import DATA, Entry, Partition, PartitionSummary
+from seamkit.tables.iceberg.metadata.entries import DATA, Entry, Partition
+from seamkit.tables.iceberg.metadata.manifests import PartitionSummary
 from seamkit.tables.iceberg.metadata.schema import Field, partition_value
 from seamkit.tables.iceberg.pruning import manifest_guarantee, parts_of
 
