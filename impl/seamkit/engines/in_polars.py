@@ -39,6 +39,9 @@ def frame_of(rows: pa.Table | pa.RecordBatch) -> pl.DataFrame:
     return frame
 
 
+_ROW = "number of a row of a file without a column that is read"
+
+
 def polars_frame(plan: EnginePlan) -> pl.LazyFrame:
     """The rows of a plan: files by Polars' own reader, all others by ours."""
     import polars as pl
@@ -88,11 +91,16 @@ def _scan_parquet(files: EngineFiles, types: pl.Schema) -> pl.LazyFrame:
     import polars as pl
     import polars.selectors as cs
 
-    # A file may have columns that the scan does not hand out, and others of them not.
-    rows = pl.scan_parquet(
-        list(files.paths), glob=False, hive_partitioning=False, extra_columns="ignore"
-    )
     taken = {own.name for own in files.stored.values()}
+    # A file may have columns that the scan does not hand out, and others of them not. Polars would
+    # read one for the number of rows where all that is asked for is a value of ours.
+    rows = pl.scan_parquet(
+        list(files.paths),
+        glob=False,
+        hive_partitioning=False,
+        extra_columns="ignore",
+        row_index_name=None if taken else _ROW,
+    ).select(cs.by_name(*(taken or [_ROW])))
     shown = {name: own.name for name, own in files.stored.items()}
     # Beside the file's columns: a selection of nothing but values would have one row.
     for number, (name, scalar) in enumerate(files.values.items()):

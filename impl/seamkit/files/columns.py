@@ -219,7 +219,7 @@ class Source:
         """The file's column in the table's type, or the value of all rows; None if neither is."""
         if self.read is None:
             if self.make is None:
-                return pa.scalar(None, self.wanted.type)
+                return pa.nulls(1, self.wanted.type)[0]
             return self.make.value if isinstance(self.make, OrValue) else None
         alike = self.make is None and self.read.type.equals(self.wanted.type)
         return self.read if alike else None

@@ -148,6 +148,18 @@ def test_uuids_have_their_type_at_every_depth(kind: pa.DataType, tmp_path: Path)
     assert frame["k"].to_list() == [3]
 
 
+@pytest.mark.parametrize("outlet", _OUTLETS)
+def test_uuids_at_depth_in_columns_that_a_file_lacks(outlet: str, tmp_path: Path) -> None:
+    """A list or a struct that was added later is null, with any filter and for any engine."""
+    table = MadeTable(tmp_path / "t", _COLUMNS)
+    rows = _rows([2, 3], pa.uuid()).select(["k"])
+    table.commit(MadeCommit([MadeFile("a.parquet", rows)]))
+    opened = IcebergTable(str(table.folder))
+    for condition in ("k = 3", "k = 3 AND s IS NULL", "k = 3 AND l IS NULL"):
+        assert _OUTLETS[outlet](opened, condition) == [3]
+    assert opened.scan().lazy().filter(pl.col("k") == 3).collect()["s"].to_list() == [None]
+
+
 @pytest.mark.parametrize("data", [pa.uuid(), _FIXED], ids=["annotated", "plain"])
 @pytest.mark.parametrize("delete", [pa.uuid(), _FIXED], ids=["annotated", "plain"])
 def test_equality_deletes_by_uuid_take_out_their_rows(

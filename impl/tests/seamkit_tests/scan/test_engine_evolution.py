@@ -357,3 +357,21 @@ def test_tables_that_changed_are_read_by_engines(name: str, tmp_path: Path) -> N
     expected = scan.to_table()
     assert bag(scan.relation(con).to_arrow_table().cast(expected.schema)) == bag(expected)
     assert bag(scan.lazy().collect().to_arrow().cast(expected.schema)) == bag(expected)
+
+
+@pytest.mark.parametrize("columns", [["k", "c", "new"], ["new"]], ids=["some", "none"])
+def test_values_alone_of_files_with_other_columns_that_are_gone(
+    columns: list[str], tmp_path: Path
+) -> None:
+    """Polars reads no column for their number that only some files have, or of another type."""
+    kept = pa.table({"k": [1, 2], "c": [1, 5]})
+    for number, gone in enumerate(([1, 2], None, ["x", "y"])):
+        rows = kept if gone is None else kept.add_column(0, "gone", [gone])
+        pq.write_table(rows, tmp_path / f"{number}.parquet")
+    declared = {"k": "bigint", "c": "bigint", "new": "int"}
+    table = seamkit.HiveTable(str(tmp_path), columns=declared, file_format="parquet")
+    frame = table.scan(columns).lazy()
+    assert frame.select("new").collect().rows() == [(None,)] * 6
+    assert frame.filter(pl.col("new").is_null()).select("new").collect().height == 6
+    if "c" in columns:
+        assert frame.filter(pl.col("c") == 1).select("new").collect().rows() == [(None,)] * 3
