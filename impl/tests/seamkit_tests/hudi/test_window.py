@@ -228,3 +228,23 @@ def test_changes_are_in_logs_that_bear_the_instant_of_rows_that_they_change(
     if not alone and begin == 11:  # its blocks lie below
         expected = [_OLD, *expected]
     assert [path for one in found for path in names(one)[1]] == expected
+
+
+@pytest.mark.parametrize(("end", "expected"), [(30, log(20)), (50, log(15, file_id="n-0"))])
+def test_changes_of_a_dual_write_are_told_once(tmp_path: Path, end: int, expected: str) -> None:
+    """While buckets are resized: of the old group until the clustering completes, then of the new.
+
+    The log in the new group bears the clustering's instant.
+    """
+    table = Table(tmp_path, 9)
+    dual = log(15, file_id="n-0")
+    table.files(log(20), dual)
+    table.instant(at(20), "deltacommit", at(21), log(20), dual)
+    table.replaced(at(15), at(40), "f-0")
+    timeline = table.load()
+
+    window = incremental_window(timeline, at(16), at(end), alone=True)
+    writes = timeline.completed_writes(archived=False)
+    slices = FileGroups(table.listing(), timeline, writes).slices(window)
+
+    assert [path for one in slices for path in names(one)[1]] == [expected]
