@@ -135,7 +135,7 @@ class SinkDriver:
                 self._write(batch)
                 return
             most = self._sink.routing.rule.chunk_rows if self._sink.routing.rule else batch.num_rows
-            for begin in range(0, batch.num_rows, most):
+            for begin in range(0, batch.num_rows, most or 1):
                 self._make_room()
                 self._reached = batch.slice(begin, most)
                 self._write(self._reached)

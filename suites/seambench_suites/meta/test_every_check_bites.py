@@ -781,6 +781,12 @@ def _makes_up(right: Any, *asked: Any) -> Any:
 _MADE_UP: dict[int, Any] = {}
 
 
+def _wants_rows(right: Any, batch: pa.RecordBatch, *asked: Any) -> Any:
+    if not batch.num_rows:
+        raise InputError("a batch without rows")
+    return right(batch, *asked)
+
+
 def _waits(right: Any, *asked: Any) -> Any:  # noqa: ARG001 - it never asks
     time.sleep(0.5)
     raise InputError("nothing came")
@@ -844,6 +850,14 @@ _EXCHANGES = [
     Wrong(_SENT, _open_as(keys=("s",)), "came to parts"),
     Wrong(_SENT, _changed(lambda b: b.take(list(range(b.num_rows))[::-1])), "changed their order"),
     Wrong("exchange/order/merge/4-*", exchanges(receiver={"read": _by_sender}), "is out of order"),
+    *(Wrong("exchange/rows/edges/*", _with_column(at, change), "came") for at, change in (
+        (1, lambda c: pc.add(c, pa.scalar(0.0, pa.float32()))),
+        (2, lambda c: pc.if_else(pc.is_nan(c), None, c)),
+        (3, pc.abs),
+        (8, lambda c: pc.utf8_slice_codeunits(c, 0, 255)),
+        (9, lambda c: pa.array([v and v.split(b"\0")[0] for v in c.to_pylist()], c.type)),
+    )),
+    Wrong("exchange/rows/edges/*", exchanges(sender={"write": _wants_rows}), "sender 0 failed"),
     Wrong("exchange/rows/random-spread*", _to_the_first, "no row came to"),
     Wrong("exchange/rows/flat*", _to_the_first, "no row came to"),
 ]  # fmt: skip

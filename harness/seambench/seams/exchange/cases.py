@@ -222,13 +222,14 @@ class ExchangeCase(Case):
         return pc.call_function(function, values)
 
     def batches(self, sender: int) -> Iterator[pa.RecordBatch]:
-        """What a sender writes."""
+        """What a sender writes; a batch without rows is the second and the last."""
         request, size = self.request, _load(self.file).batch_rows
         numbers = list(range(sender, self.batch().num_rows, request.senders))
         if request.order == "merge":
             numbers = sorted_rows(self.plain(), numbers, request.sort)
-        for at in range(0, len(numbers), size):
-            yield encoded(self.plain().take(numbers[at : at + size]), self.encoding)
+        spans = [numbers[at : at + size] for at in range(0, len(numbers), size)]
+        for rows in [*spans[:1], [], *spans[1:], []]:
+            yield encoded(self.plain().take(pa.array(rows, pa.int64())), self.encoding)
 
 
 def needs_of(case: ExchangeCase) -> list[str]:

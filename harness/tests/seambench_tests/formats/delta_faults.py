@@ -205,6 +205,7 @@ FAULTS: list[tuple[str, str, Plant]] = [
     ("form", "evolution", _action("add", _set(deletionVector="7"))),
     ("commit.time", "evolution", _action(
         "metaData", _set(configuration={"delta.enableInCommitTimestamps": "true"}))),
+    ("commit.data-change", "evolution", _action("add", _set(dataChange=False))),
     ("commit.remove-absent", "evolution", _line('{"remove": {"path": "x", "dataChange": false}}')),
     ("checkpoint.unreadable", "checkpoint-classic", changed_bytes(_CHECKPOINT, put(4, bytes(99)))),
     ("checkpoint.metadata", "checkpoint-classic", _action("metaData", _set(name="x"), 0)),

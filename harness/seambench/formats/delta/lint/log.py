@@ -178,6 +178,7 @@ class Log:
         """What a commit adds and removes."""
         seen: set[tuple[str, Key]] = set()
         added = {key_of(one["add"]) for one in actions if "add" in one}
+        rewrites = any("remove" in one for one in actions)
         for word, body in (pair for one in actions for pair in one.items() if pair[0] in _REQUIRED):
             for member in (one for one in _REQUIRED[word] if body.get(one) is None):
                 yield "action.field", f"{word} lacks {member}"
@@ -185,6 +186,8 @@ class Log:
             if (word, key) in seen:
                 yield "commit.twice", f"{word} of {key[0]} stands twice"
             seen.add((word, key))
+            if body.get("dataChange") is False and not rewrites and key not in self.state.files:
+                yield "commit.data-change", f"{body.get('path')} is new, and no data would change"
             if word == "remove" and body.get("dataChange") and self.state.has("delta.appendOnly"):
                 yield "commit.append-only", "it removes rows of a table that is only appended to"
             if word == "remove" and key not in self.state.files and key not in added:

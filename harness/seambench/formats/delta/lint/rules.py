@@ -24,7 +24,9 @@ RULES = Rules(
         "Schema Serialization Format": {"must": "schema schema. names"},
         "Table Features": {"must": "protocol. features undeclared"},
         "Column Mapping": {"must": "mapping. field ids max-id"},
-        "Add File and Remove File": {"must": "partition. columns file. twice missing size"},
+        "Add File and Remove File": {
+            "must": "commit. data-change partition. columns file. twice missing size"
+        },
         "Partition Value Serialization": {"must": "partition. value"},
         "Per-file Statistics": {
             "must": "stats. json num-records null-count min-values max-values",
