@@ -230,6 +230,21 @@ def test_changes_are_in_logs_that_bear_the_instant_of_rows_that_they_change(
     assert [path for one in found for path in names(one)[1]] == expected
 
 
+@pytest.mark.parametrize(("alone", "below"), [(True, []), (False, [_OLD])])
+def test_so_they_are_when_that_instant_is_archived(
+    tmp_path: Path, below: list[str], *, alone: bool
+) -> None:
+    """Nobody knows any more then that it was no clustering."""
+    table = Table(tmp_path, 9)
+    table.files(_OLD, _UPDATE)
+    table.instant(at(20), "deltacommit", at(21), _UPDATE)
+    timeline = table.load()
+    window = incremental_window(timeline, at(11), None, alone=alone)
+    [found] = list_slices(table.listing(), timeline, window)
+    assert names(found)[1] == [*below, _UPDATE]
+    assert may_have_changed(found, timeline, window)
+
+
 @pytest.mark.parametrize(("end", "expected"), [(30, log(20)), (50, log(15, file_id="n-0"))])
 def test_changes_of_a_dual_write_are_told_once(tmp_path: Path, end: int, expected: str) -> None:
     """While buckets are resized: of the old group until the clustering completes, then of the new.

@@ -307,7 +307,7 @@ def _slices_of(
             slices[base.instant].base = _same_base(slices[base.instant].base, base, timeline)
     begun = sorted(slices)
     logs = group.logs
-    writers = _log_writers(group) if window.is_incremental and not by_name else {}
+    writers = _log_writers(group, timeline) if window.is_incremental and not by_name else {}
     for log in sorted(logs, key=lambda one: one.order) if len(logs) > 1 else logs:
         if own := writers.get(log.path):
             log = replace(log, writers=own)
@@ -320,11 +320,15 @@ def _slices_of(
     return slices
 
 
-def _log_writers(group: _Group) -> dict[str, list[str]]:
-    """The instants that wrote each log, by its path; dual writes do not count."""
+def _log_writers(group: _Group, timeline: Timeline) -> dict[str, list[str]]:
+    """The instants that wrote each log, by its path; dual writes do not count.
+
+    What a clustering has replaced is gone before it is archived, so that one telling is left.
+    """
     writers: dict[str, list[str]] = defaultdict(list)
     for instant, stated in group.written:
-        if stated.is_log and stated.instant == instant.requested:
+        is_own = stated.instant == instant.requested or stated.instant < timeline.start
+        if stated.is_log and is_own:
             writers[stated.path].append(instant.requested)
     return writers
 
