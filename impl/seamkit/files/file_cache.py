@@ -8,13 +8,13 @@ is kept.
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 import warnings
 from collections import OrderedDict
 from collections.abc import Hashable
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 from seambase.errors import UsageError
@@ -159,7 +159,7 @@ def file_identity(path: str) -> Hashable | None:
     None for a file that is not there, or was changed a moment ago and may be again, unnoticed.
     """
     try:
-        status = Path(path).stat()
+        status = os.stat(path)  # noqa: PTH116 - a path takes longer to make than to look at
     except OSError:
         return None
     if time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) < _SETTLED_NS:

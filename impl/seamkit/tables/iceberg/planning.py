@@ -11,10 +11,11 @@ and that a vector's data file is there.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import chain
+from itertools import chain, repeat
+from operator import attrgetter
 from typing import Any
 
 import pyarrow as pa
@@ -27,7 +28,7 @@ from seamkit.core.tasks import gc_paused
 from seamkit.files.reader import FileReader
 from seamkit.files.roaring import Positions
 from seamkit.files.statistics import FileStatistics
-from seamkit.scan.units import Changes, DataFile, KeyMask, Mask, ReadUnit
+from seamkit.scan.units import Changes, KeyMask, Mask, ReadUnit
 from seamkit.tables.iceberg.data_files import Column, FileOpener, FileRows, file_statistics
 from seamkit.tables.iceberg.deletes import (
     DeletedKeys,
@@ -94,9 +95,10 @@ class Planner:
             )
         read = read_entries(self.opener.files, kept, self.metadata)
         entries = [*chain.from_iterable(read)]
+        data = [entry for entry in entries if entry.content == DATA]
         deletes = [entry for entry in entries if entry.content != DATA]
         index = DeleteIndex(deletes, self.metadata, self.opener)
-        units = [self.unit(entry, index) for entry in entries if entry.content == DATA]
+        units = [self.unit(one, index) for one in data] if deletes else self.untouched(data)
         doubts = [*doubts_of_list(snapshot, listed)]
         for manifest, own in zip(kept, read, strict=True):
             doubts += doubts_of_manifest(manifest, own, self.metadata)
@@ -110,10 +112,30 @@ class Planner:
         )
         return units, notes, doubts
 
-    def untouched(self, entries: Iterable[Entry]) -> list[ReadUnit]:
+    def untouched(self, entries: Sequence[Entry]) -> list[ReadUnit]:
         """Units of data files as they were written, without any deletes."""
-        none = DeleteIndex((), self.metadata, self.opener)
-        return [self.unit(entry, none) for entry in entries]
+        firsts = {id(one.partition): one for one in entries}
+        held = {which: self._shared(one) for which, one in firsts.items()}
+        own = [held[id(one.partition)] for one in entries]
+        # All files of many a plan come by here: a call for each would take longer than all else.
+        files = [*map(LiveFile, entries, map(attrgetter("files"), own))]
+        return [
+            *map(
+                ReadUnit,
+                self.opener.files.shown_each([one.path for one in entries]),
+                zip(files),
+                map(attrgetter("named"), own),
+                map(attrgetter("group"), own),
+                repeat(None),
+                repeat(""),
+                map(attrgetter("bounds"), files),
+                repeat(None),
+                repeat(None),
+                repeat(None),
+                repeat(()),
+                map(attrgetter("bucket"), own),
+            )
+        ]
 
     def entries(self, snapshot: Snapshot) -> list[Entry]:
         """All live files of a snapshot, data and deletes."""
@@ -153,20 +175,9 @@ class Planner:
         files = self.opener.files
         own = shared.files if columns is self._columns else replace(shared.files, columns=columns)
         live = LiveFile(entry, own)
-        name = files.shown(entry.path)
         return ReadUnit(
-            name=name,
-            files=[
-                DataFile(
-                    files.storage.place(name),
-                    entry.size_bytes,
-                    live.open,
-                    entry.records,
-                    live.statistics,
-                    has_footer=entry.format != "AVRO",
-                    identity=live.identity,
-                )
-            ],
+            name=files.shown(entry.path),
+            files=(live,),
             partition=shared.named,
             changes=changes,
             reason=reason,
@@ -283,10 +294,30 @@ class PartitionFiles:
 
 @value_class
 class LiveFile:
-    """A data file, and what its unit asks of it."""
+    """A data file, and what its unit asks of it; see `seamkit.scan.units.UnitFile`."""
 
     entry: Entry
     within: PartitionFiles
+
+    @property
+    def name(self) -> str:
+        """Where it lies."""
+        return self.within.opener.files.place(self.entry.path)
+
+    @property
+    def size_bytes(self) -> int:
+        """As its manifest tells."""
+        return self.entry.size_bytes
+
+    @property
+    def rows(self) -> int:
+        """That it holds, as its manifest tells."""
+        return self.entry.records
+
+    @property
+    def has_footer(self) -> bool:
+        """Whether its format ends in one."""
+        return self.entry.format != "AVRO"
 
     def open(self) -> FileReader:
         """Open it."""
