@@ -20,6 +20,7 @@ openers and loaders are functions of modules or `functools.partial` of such, not
 
 from __future__ import annotations
 
+import copyreg
 import threading
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -43,6 +44,17 @@ from seamkit.files.statistics import ColumnRange, FileStatistics
 from seamkit.scan.core_merges import RowNumbers
 
 _FIRST_UNITS, _GROWTH = 64, 4
+
+
+def _counted(value: pa.Scalar) -> tuple[Callable[..., pa.Scalar], tuple[pa.Scalar, pa.DataType]]:
+    """How a day or a time is pickled: as Arrow's number, cast to its type."""
+    number = pa.int32() if pa.types.is_date32(value.type) else pa.int64()
+    return pc.cast, (pa.scalar(value.value, number), value.type)
+
+
+# Arrow itself makes one of Python's of it, of which there is none behind the year 9999.
+copyreg.pickle(pa.Date32Scalar, _counted)
+copyreg.pickle(pa.TimestampScalar, _counted)
 
 
 def unknown() -> Hashable | None:

@@ -215,6 +215,25 @@ def test_parts_give_every_row_once(folder: Path) -> None:
     assert sum(part.report().rows for part in parts) == len(ids)
 
 
+@pytest.mark.parametrize("number", [2**31 - 1, -(2**31), 0, None])
+@pytest.mark.parametrize(
+    "kind",
+    [pa.date32(), *(pa.timestamp(unit, zone) for unit in ("us", "s") for zone in (None, "UTC"))],
+    ids=str,
+)
+def test_days_and_times_that_python_has_not_survive_pickling(
+    kind: pa.DataType, number: int | None, folder: Path
+) -> None:
+    """A unit's value of a partition, as Arrow counts it."""
+    own = pa.int32() if pa.types.is_date(kind) else pa.int64()
+    far = 1 if pa.types.is_date(kind) else {"us": 10**9, "s": 10**3}[kind.unit]
+    value = pa.scalar(number and number * far, own).cast(kind)
+    unit = replace(write_unit(folder, "far", _TABLE), partition={"day": value})
+    scan = UnitScan(plan(_TABLE.schema, unit), ["id"])
+    [again] = pickle.loads(pickle.dumps(scan)).plan.units  # noqa: S301 - its own bytes
+    assert again.partition["day"].equals(value)
+
+
 def test_the_dataset_and_the_stream_give_the_same_rows(folder: Path) -> None:
     """Engines push columns and filters; a stream may be closed early, and read anew."""
     unit = write_unit(folder, "stream", _TABLE, [1, 2])
