@@ -17,10 +17,13 @@ import pyarrow as pa
 from seambench.formats.arrow_rows import arrow_rows
 from seambench_suites.writers.keeping import Recipe, Row, carry_out
 from seambench_suites.writers.sample import (
+    EDGES,
+    EDGES_NOTE,
     HOLES,
     TYPES,
     WALL,
     keep_types,
+    rows_of_edges,
     rows_with_holes,
     sample,
 )
@@ -56,6 +59,16 @@ def types() -> None:
     """Every flat type, and nesting, in one table."""
     at = table("types", "flat and nested types, nulls and edges", TYPES)
     keep_types(at, partial(append, at), sample())
+
+
+def edges() -> None:
+    """Values that change where they pass through another type."""
+    # Its bounds of decimals beyond 64 bits are wrong.
+    columns = {name: kind for name, kind in EDGES.items() if name != "n"}
+    at = table("edges", EDGES_NOTE, columns)
+    append(at, rows_of_edges(), "append six rows")
+    at.ask("newest", rows_of_edges())
+    at.keep()
 
 
 def holes() -> None:
@@ -233,4 +246,4 @@ def optimized() -> None:
 
 
 if __name__ == "__main__":
-    carry_out(types, holes, partitioned, signs, digits, merged, evolved, optimized)
+    carry_out(types, edges, holes, partitioned, signs, digits, merged, evolved, optimized)

@@ -25,7 +25,7 @@ from seambench.formats.hive.golden import DESCRIPTOR
 from seambench_suites.writers.by_iceberg_rust import BUILD
 from seambench_suites.writers.iceberg_programs import built
 from seambench_suites.writers.keeping import Recipe, Row, Second, carry_out
-from seambench_suites.writers.sample import FLAT, NESTED, sample
+from seambench_suites.writers.sample import EDGES, EDGES_NOTE, FLAT, NESTED, rows_of_edges, sample
 
 COLUMNS = {"k": "bigint", **FLAT, **NESTED}
 #: Hive's moments are readings of a clock.
@@ -244,6 +244,13 @@ def encodings() -> None:
     made.keep()
 
 
+def edges() -> None:
+    """Values that change where they pass through another type."""
+    made = Making("arrow", "edges", EDGES_NOTE, EDGES)
+    made.arrow(rows_of_edges(), "by default")
+    made.keep()
+
+
 def rust_encodings() -> None:
     """Encodings, codecs and pages of arrow-rs."""
     note = "encodings, versions of pages, Bloom filters, row groups and pages of few rows"
@@ -325,4 +332,6 @@ def duckdb_partitions() -> None:
 
 
 if __name__ == "__main__":
-    carry_out(encodings, rust_encodings, polars_sink, duckdb_types, duckdb_partitions, arrow_22)
+    carry_out(
+        encodings, edges, rust_encodings, polars_sink, duckdb_types, duckdb_partitions, arrow_22
+    )

@@ -32,12 +32,15 @@ from seambench.formats.arrow_rows import arrow_rows
 from seambench_suites.writers.iceberg_programs import number_metadata
 from seambench_suites.writers.keeping import Recipe, Row, carry_out
 from seambench_suites.writers.sample import (
+    EDGES,
+    EDGES_NOTE,
     FLAT,
     HOLES,
     NESTED,
     TYPES,
     WALL,
     keep_types,
+    rows_of_edges,
     rows_with_holes,
     sample,
 )
@@ -127,6 +130,14 @@ def types() -> None:
     rows = sample()
     rows[2]["ls"] = []  # so pyiceberg 0.12.0 writes a null list of structs
     keep_types(made, made.append, rows)
+
+
+def edges() -> None:
+    """Values that change where they pass through another type."""
+    made = Making("edges", EDGES_NOTE, EDGES)
+    made.append(rows_of_edges(), "append six rows")
+    made.ask("newest", rows_of_edges())
+    made.keep()
 
 
 def holes() -> None:
@@ -352,5 +363,6 @@ def _sink(made: Making, rows: Sequence[Row], **how: Any) -> None:
 
 if __name__ == "__main__":
     carry_out(
-        types, holes, uuids, changed, evolved, partitioned, truncated, decimals, replaced, sunk
+        *(types, edges, holes, uuids, changed, evolved, partitioned, truncated),
+        *(decimals, replaced, sunk),
     )

@@ -21,7 +21,15 @@ from pypaimon.schema.schema_change import SchemaChange
 
 from seambench.formats.arrow_rows import arrow_rows
 from seambench_suites.writers.keeping import Recipe, Row, carry_out
-from seambench_suites.writers.sample import FLAT, NESTED, keep_types, sample
+from seambench_suites.writers.sample import (
+    EDGES,
+    EDGES_NOTE,
+    FLAT,
+    NESTED,
+    keep_types,
+    rows_of_edges,
+    sample,
+)
 
 TITLE = f"pypaimon {version('pypaimon')}"
 
@@ -98,6 +106,14 @@ def types() -> None:
     made = Making("types", "flat and nested types, nulls and edges", columns, columns)
     rows = [{"k": n} | row for n, row in enumerate(sample({**FLAT, **NESTED}))]
     keep_types(made, lambda some, said: made.write(some, columns, said), rows)
+
+
+def edges() -> None:
+    """Values that change where they pass through another type."""
+    made = Making("edges", EDGES_NOTE, EDGES, EDGES)
+    made.write(rows_of_edges(), EDGES, "append six rows")
+    made.ask("newest", rows_of_edges())
+    made.keep()
 
 
 def keyed() -> None:
@@ -183,4 +199,4 @@ def evolved() -> None:
 
 
 if __name__ == "__main__":
-    carry_out(types, keyed, retracted, evolved)
+    carry_out(types, edges, keyed, retracted, evolved)

@@ -57,6 +57,24 @@ HOLES = {
 """Columns of nested types in which there are nulls at every depth."""
 
 
+EDGES = {
+    "k": "int",
+    "l": "bigint",
+    "f": "float",
+    "d": "double",
+    "s": "string",
+    "n": "decimal(38,0)",
+    "day": "date",
+    "ts": "timestamp",
+    "lf": "array<double>",
+    "st": "struct<f:float,d:double>",
+}
+"""Columns of values that a reader changes which passes them through another type."""
+
+
+EDGES_NOTE = "digits beyond a double's, zeros with signs, odd texts, far days; nothing but nulls"
+
+
 def sample(columns: Iterable[str] = TYPES) -> list[Row]:
     """Three rows of columns of `TYPES`: plain values, edges, nulls."""
     walls = [dt.datetime(2024, 2, 29, 12, 34, 56, 123456), dt.datetime(1969, 12, 31), None]
@@ -172,3 +190,27 @@ def rows_with_holes() -> list[Row]:
         },
         dict.fromkeys(HOLES),
     ]
+
+
+def rows_of_edges() -> list[Row]:
+    """Six rows of `EDGES`: digits beyond a double's, signs of zero, odd texts, far days; null."""
+    late = dt.datetime(9999, 12, 31, 23, 59, 59, 999999, dt.UTC)
+    texts = ["  x ", "a\0b\r\nc", "null", "\\N", f"e\u0301{'é' * 200}"]
+    rows: list[Row] = [
+        {
+            "k": k,
+            "l": sign * (2**power + 1),
+            "f": -0.0,
+            "d": sign * 5e-324,
+            "s": text,
+            "n": Decimal(sign * (10**37 + 1)),
+            "day": late.date() if k % 2 else dt.date(1600, 1, 1),
+            "ts": late if k % 2 else dt.datetime(1600, 1, 1, 0, 0, 0, 1, dt.UTC),
+            "lf": [-0.0, math.nan, 0.0],
+            "st": {"f": -0.0, "d": -0.0},
+        }
+        for k, (text, sign, power) in enumerate(
+            zip(texts, (1, -1, 1, -1, 1), (53, 53, 61, 61, 55), strict=True)
+        )
+    ]
+    return [*rows, dict.fromkeys(EDGES)]
