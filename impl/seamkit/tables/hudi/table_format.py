@@ -26,6 +26,7 @@ FORMAT = TableFormat(
         "indexes.metadata:may_hold_keys",
         "indexes.key_filters:SimpleBuckets",
         "indexes.metadata:known_bounds",
+        "indexes.metadata:known_ranges",
         "indexes.metadata:partition_bounds",
         "merge.fold:SliceChanges",
     ),
