@@ -115,11 +115,13 @@ def _pairs(where: str, stated: Any) -> dict[str, str]:
     if not isinstance(stated, list):
         raise InputError(f"{where}: an array of columns with name and type is meant")
     pairs: dict[str, str] = {}
+    known: set[str] = set()
     for one in stated:
         if not isinstance(one, dict) or set(one) != {"name", "type"}:
             raise InputError(f"{where}: {one!r} is no column with name and type")
-        if not isinstance(one["name"], str) or one["name"].lower() in map(str.lower, pairs):
+        if not isinstance(one["name"], str) or one["name"].lower() in known:
             raise InputError(f"{where}: two columns have the name {one['name']!r}, or it is none")
+        known.add(one["name"].lower())
         pairs[one["name"]] = one["type"]
     return pairs
 
