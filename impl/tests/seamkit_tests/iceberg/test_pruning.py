@@ -4,7 +4,6 @@ import datetime as dt
 import json
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import fields
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -13,10 +12,9 @@ import pyarrow.compute as pc
 import pytest
 
 from seambench.conformance.plain import canonical
-from seamkit.tables.iceberg.deletes import DeleteIndex
 from seamkit.tables.iceberg.metadata.entries import DATA
 from seamkit.tables.iceberg.pruning import bucket_fields
-from seamkit.tables.iceberg.table import IcebergTable, chosen_view
+from seamkit.tables.iceberg.table import IcebergTable
 from seamkit_tests.samples.iceberg_tables import ICEBERG_GOLDEN, unpack_iceberg
 
 Row = dict[str, Any]
@@ -116,23 +114,3 @@ def test_defaults_in_lists_are_right_in_batches_of_one_row(tmp_path: Path) -> No
     table = IcebergTable(str(unpack_iceberg("defaults-nested", tmp_path)))
     rows = table.scan(threads=1).to_table().to_pylist()
     assert table.scan(threads=1, batch_rows=1).to_table().to_pylist() == rows
-
-
-@pytest.mark.parametrize("table", ["buckets", "transforms", "types-avro"])
-def test_units_made_by_columns_are_those_made_one_by_one(tmp_path: Path, table: str) -> None:
-    """Without deletes they are made together."""
-    opened = IcebergTable(str(unpack_iceberg(table, tmp_path)))
-    planner, snapshot = (
-        opened._planner(chosen_view(opened._metadata, None)),
-        opened._metadata.current,
-    )
-    assert snapshot is not None
-    entries = planner.entries(snapshot)
-    none = DeleteIndex((), planner.metadata, planner.opener)
-    for one, other in zip(
-        planner.untouched(entries), [planner.unit(entry, none) for entry in entries], strict=True
-    ):
-        assert one.guarantee is not None
-        assert [getattr(one, f.name) for f in fields(one) if f.name != "guarantee"] == [
-            getattr(other, f.name) for f in fields(other) if f.name != "guarantee"
-        ]
