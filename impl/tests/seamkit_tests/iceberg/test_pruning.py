@@ -4,6 +4,7 @@ import datetime as dt
 import json
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import fields
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,11 @@ import pyarrow.compute as pc
 import pytest
 
 from seambench.conformance.plain import canonical
+from seamkit.scan.units import ReadUnit
+from seamkit.tables.iceberg.deletes import DeleteIndex
 from seamkit.tables.iceberg.metadata.entries import DATA
 from seamkit.tables.iceberg.pruning import bucket_fields
-from seamkit.tables.iceberg.table import IcebergTable
+from seamkit.tables.iceberg.table import IcebergTable, chosen_view
 from seamkit_tests.samples.iceberg_tables import ICEBERG_GOLDEN, unpack_iceberg
 
 Row = dict[str, Any]
@@ -114,3 +117,35 @@ def test_defaults_in_lists_are_right_in_batches_of_one_row(tmp_path: Path) -> No
     table = IcebergTable(str(unpack_iceberg("defaults-nested", tmp_path)))
     rows = table.scan(threads=1).to_table().to_pylist()
     assert table.scan(threads=1, batch_rows=1).to_table().to_pylist() == rows
+
+
+@pytest.mark.parametrize("name", ["buckets", "partition-evolution", "evolution"])
+def test_units_of_files_without_deletes_are_those_made_one_by_one(
+    tmp_path: Path, name: str
+) -> None:
+    """A plan makes all of them at once, by columns."""
+    table = IcebergTable(str(unpack_iceberg(name, tmp_path)))
+    view = chosen_view(table._metadata, None)
+    planner = table._planner(view)
+    assert view.snapshot is not None
+    files = [one for one in planner.entries(view.snapshot) if one.content == DATA]
+    none = DeleteIndex((), planner.metadata, planner.opener)
+    assert [*map(_stated, planner.untouched(files))] == [
+        _stated(planner.unit(one, none)) for one in files
+    ]
+    assert len(files) > 1
+
+
+def _stated(unit: ReadUnit) -> dict[str, Any]:
+    """All that a unit says, so that equal ones are equal."""
+    [file] = unit.files
+    assert Path(file.name).stat().st_size == file.size_bytes
+    stored = (file.name, file.size_bytes, file.rows, file.has_footer, file.identity())
+    bounds: Any = unit.guarantee
+    guarantee = bounds.__func__, bounds.__self__ is file
+    said = {own.name: getattr(unit, own.name) for own in fields(unit)}
+    return said | {
+        "files": stored,
+        "guarantee": guarantee,
+        "changed_by": tuple(unit.changed_by),
+    }
