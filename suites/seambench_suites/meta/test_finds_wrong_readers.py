@@ -101,7 +101,7 @@ def test_right_reader_passes() -> None:
             ["scenarios/windows-cow*/since-the-first", "scenarios/windows-cow*/the-second"],
             ["scenarios/windows-cow*/snapshot"],
         ),
-        (wrong_readers.NullsAreZero, ["types/*", "slices/base-only"], ["event-*/*"]),
+        (wrong_readers.NullsAreZero, ["types/v*", "slices/base-only"], ["event-*/*"]),
         (wrong_readers.LosesTheLastBatch, ["event-*/all-rows", "slices/*-optimized"], []),
         (wrong_readers.CountsOneFewer, ["event-*/all-rows", "slices/*-optimized"], []),
     ],

@@ -1,6 +1,6 @@
 """A side of an exchange as a command, to test its door; written from docs/doors.md alone.
 
-Its first argument says what it does wrong: `lose` or `double` the second chunk, `early` (ends after
+Its first argument says what it does wrong: `lose` or `double` the first chunk, `early` (ends after
 the first chunk), `deaf` (takes a lost sender for one that has ended), or `nothing`.
 """
 
@@ -92,7 +92,7 @@ def _pass_on(request: dict[str, Any], ways: list[_Way]) -> bytes | None:
             return None if kind == "E" else body or b"the input broke off"
         for part, rows in _dealt(request, body[12:], len(ways)):
             chunks += 1
-            times = {"lose": 0, "double": 2}.get(WRONG, 1) if chunks == 2 else 1
+            times = {"lose": 0, "double": 2}.get(WRONG, 1) if chunks == 1 else 1
             way, driver = divmod(part, request["drivers"])
             for _ in range(times):
                 ways[way].send("D", struct.pack("<I", driver) + rows)
@@ -147,7 +147,7 @@ class _Receiver:
             kind, body = _frame(read)
             if kind == "D":
                 chunks += 1
-                times = {"lose": 0, "double": 2}.get(WRONG, 1) if chunks == 2 else 1
+                times = {"lose": 0, "double": 2}.get(WRONG, 1) if chunks == 1 else 1
                 with self.lock:
                     for _ in range(0 if self.over.is_set() else times):
                         sys.stdout.buffer.write(_bytes("D", body))

@@ -1,6 +1,6 @@
 /* An exchange as a shared library, for the tests of its door: senders put rows into the queue of the
    one receiver, in this process. A key's name in the request says what it does wrong: `lose` drops
-   the second batch, `deaf` takes a sender that gave up for one that has ended. */
+   the first batch, `deaf` takes a sender that gave up for one that has ended. */
 #include "arrow_c.h"
 
 #include <errno.h>
@@ -95,7 +95,7 @@ int seambench_exchange_write(void *sender, int64_t driver, struct ArrowArray *ro
     struct receiver *receiver = side->receiver;
     (void)driver;
     pthread_mutex_lock(&lock);
-    const int lost = ++receiver->batches == 2 && side->wrong == LOSE;
+    const int lost = ++receiver->batches == 1 && side->wrong == LOSE;
     const int failed = receiver->reason[0] != 0;
     if (failed)
         snprintf(error, size, "%s", receiver->reason);

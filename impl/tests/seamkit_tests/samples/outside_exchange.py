@@ -1,7 +1,7 @@
 """An exchange of somebody else: a program that knows docs/doors.md and docs/exchange.md alone.
 
 It is a sender or a receiver over the wire `seamxch`, protobuf written by hand. Its first argument
-says what it does wrong: `lose` or `double` the second of what it handles, `quit` (ends without an
+says what it does wrong: `lose` or `double` the first of what it handles, `quit` (ends without an
 end), `skip` a sequence number, `deaf` (takes a lost sender for one that has ended), `bytes`
 (hashes numbers in the wrong order of bytes), `encoded` (deals rows in the encoding in which they
 came), or `nothing`.
@@ -168,7 +168,7 @@ class _Way:
             message += _bytes(7, _number(8, len(payload)))
         message += _bytes(11, b"".join(_varint(driver) for driver, _ in chunks))
         self.asked += 1
-        times = {"lose": 0, "double": 2}.get(WRONG, 1) if self.asked == 2 else 1
+        times = {"lose": 0, "double": 2}.get(WRONG, 1) if self.asked == 1 else 1
         for _ in range(times):
             numbered = message + _number(6, self.sent + (WRONG == "skip" and self.sent > 0))
             self.wire.put(numbered, b"".join(payload for _, payload in chunks))
@@ -398,7 +398,7 @@ class _Receiver:
             self.check(attachment, sizes)
             for driver, size in zip(drivers, sizes, strict=True):
                 self.chunks += 1
-                times = {"lose": 0, "double": 2}.get(WRONG, 1) if self.chunks == 2 else 1
+                times = {"lose": 0, "double": 2}.get(WRONG, 1) if self.chunks == 1 else 1
                 for _ in range(times):
                     _give("D", struct.pack("<QI", 0, driver) + attachment[at : at + size])
                 at += size
