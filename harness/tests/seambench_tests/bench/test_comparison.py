@@ -15,6 +15,7 @@ from seambench.bench import comparison
 from seambench.bench.apart import Here
 from seambench.bench.comparison import ComparisonOptions, compare_readers
 from seambench.bench.listener import Listener
+from seambench.bench.quiet import Watch
 from seambench.bench.unfinished import Unfinished
 from seambench.contracts import registry
 from seambench.data import Dataset
@@ -330,8 +331,11 @@ class _Interrupting(Listener):
         self.runs += 1
 
 
-def test_an_interrupted_comparison_goes_on(dataset: Dataset, tmp_path: Path) -> None:
+def test_an_interrupted_comparison_goes_on(
+    dataset: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Cases that were finished keep their samples and are not run again; the record is whole."""
+    monkeypatch.setattr(Watch, "disturbed", lambda _: False)  # whatever others do, no round again
     asked, plan = options(dataset, "FolderScanner"), {"samples": 2}
     first, again = _Interrupting(3), _Interrupting(None)
     with pytest.raises(KeyboardInterrupt):
