@@ -225,8 +225,8 @@ class AvroReader(FileReader):
         self._rules = rules
         self.name = storage.full(path)
         content = storage.read(path) if content is None else content
-        self.size_bytes = len(content)
         self._container = AvroContainer(content, self.name, storage.bound)
+        self.size_bytes = self._container.size_bytes
         self._schema_text = _of_records(self._container.schema, self.name)
         [row] = arrow_schema(self._schema_text)
         if not pa.types.is_struct(row.type):

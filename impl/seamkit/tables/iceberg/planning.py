@@ -122,7 +122,7 @@ class Planner:
         return [
             *map(
                 ReadUnit,
-                self.opener.files.shown_each([one.path for one in entries]),
+                map(self.opener.files.shown, map(attrgetter("path"), entries)),
                 zip(files),
                 map(attrgetter("named"), own),
                 map(attrgetter("group"), own),

@@ -14,7 +14,7 @@ own files. All others are taken as they stand.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import chain
@@ -469,13 +469,6 @@ class TableFiles:
     def shown(self, path: str) -> str:
         """A path as plans show it: below the table where it lies there."""
         return _unschemed(path).removeprefix(self._prefix)
-
-    def shown_each(self, paths: Iterable[str]) -> list[str]:
-        """Many paths likewise."""
-        prefix, length = self._prefix, len(self._prefix)
-        if _unschemed(prefix) != prefix:
-            return [*map(self.shown, paths)]
-        return [path[length:] if path.startswith(prefix) else self.shown(path) for path in paths]
 
     def place(self, path: str) -> str:
         """Where a file lies, for people and other libraries."""
