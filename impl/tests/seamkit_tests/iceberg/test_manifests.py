@@ -37,6 +37,14 @@ def _write(file: Path, schema: Any, metadata: dict[str, str], rows: Entries) -> 
     file.write_bytes(out.getvalue())
 
 
+def _newest_list(table: Path) -> Path:
+    """The list of manifests of the newest snapshot."""
+    snapshot = IcebergTable(str(table))._metadata.current
+    assert snapshot is not None
+    assert snapshot.manifest_list is not None
+    return table / "metadata" / snapshot.manifest_list.rpartition("/")[2]
+
+
 def _rewrite(
     table: Path, content: int, edit: Callable[[Entries], None], *, settle: bool = True
 ) -> None:
@@ -44,10 +52,7 @@ def _rewrite(
 
     `settle` makes the list right about lengths and counts.
     """
-    snapshot = IcebergTable(str(table))._metadata.current
-    assert snapshot is not None
-    assert snapshot.manifest_list is not None
-    listed = table / "metadata" / snapshot.manifest_list.rpartition("/")[2]
+    listed = _newest_list(table)
     schema, metadata, rows = _read(listed)
     for row in rows:
         if row["content"] != content:
@@ -345,12 +350,8 @@ def test_metadata_and_lists_are_parsed_once_until_they_are_written_anew(
 
 def _manifests(table: Path) -> Iterator[tuple[dict[str, Any], Path]]:
     """The newest snapshot's manifests as their list has them, in its order."""
-    snapshot = IcebergTable(str(table))._metadata.current
-    assert snapshot is not None
-    assert snapshot.manifest_list is not None
-    folder = table / "metadata"
-    for row in _read(folder / snapshot.manifest_list.rpartition("/")[2])[2]:
-        yield row, folder / row["manifest_path"].rpartition("/")[2]
+    for row in _read(_newest_list(table))[2]:
+        yield row, table / "metadata" / row["manifest_path"].rpartition("/")[2]
 
 
 @pytest.mark.parametrize("broken", [[0, 1, 2], [1, 2], [2]])
@@ -385,10 +386,7 @@ def test_of_several_manifests_the_first_wrong_one_is_named(
 
 
 def _settle_lengths(table: Path) -> None:
-    snapshot = IcebergTable(str(table))._metadata.current
-    assert snapshot is not None
-    assert snapshot.manifest_list is not None
-    listed = table / "metadata" / snapshot.manifest_list.rpartition("/")[2]
+    listed = _newest_list(table)
     schema, metadata, rows = _read(listed)
     for row in rows:
         file = table / "metadata" / row["manifest_path"].rpartition("/")[2]
