@@ -30,7 +30,13 @@ from seamkit.avro.plan import Plan
 from seamkit.avro.schema import AvroType, arrow_schema, arrow_type, parse_schema
 from seamkit.core.unpack import Bound
 from seamkit.files.footers.calendars import check_days, first_of_avro
-from seamkit.files.promotion import LOSSLESS, TypeRules, nullable_throughout, resolve_batch
+from seamkit.files.promotion import (
+    LOSSLESS,
+    TypeRules,
+    has_within,
+    nullable_throughout,
+    resolve_batch,
+)
 from seamkit.files.reader import FileReader, RowsWanted, rows_of_nulls
 from seamkit.files.storage import Storage
 
@@ -233,7 +239,9 @@ class AvroReader(FileReader):
             raise InputError(f"{self.name}: its rows are no records")
         self.schema = pa.schema(map(nullable_throughout, row.type))
         self.num_rows = self._container.rows
-        self._first = first_days(self._container.properties)
+        # Those whose days are to be held to a calendar; most files have none.
+        self._dated = {own.name for own in row.type if has_within(_is_dated, own.type)}
+        self._first = first_days(self._container.properties) if self._dated else None
 
     @property
     def writer_schema(self) -> bytes:
@@ -251,7 +259,7 @@ class AvroReader(FileReader):
         for rows in self._decoded(pa.struct([self.schema.field(name) for name in present]), wanted):
             columns = pa.RecordBatch.from_arrays(rows.flatten(), schema=pa.schema(list(rows.type)))
             if self._first is not None:
-                for name in present:
+                for name in filter(self._dated.__contains__, present):
                     check_days(columns.column(name), self._first, name, self.name)
             decoded = resolve_batch(columns, schema, self._rules, self.name)
             yield from (decoded.slice(i, batch_rows) for i in range(0, len(rows), batch_rows))
@@ -273,6 +281,10 @@ class AvroReader(FileReader):
         if rows.null_count or len(rows) != count:
             raise InputError(f"{self.name}: a row is null, or missing")
         return rows
+
+
+def _is_dated(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind))
 
 
 def _of_records(schema: bytes, where: str) -> str:

@@ -9,7 +9,7 @@ one, whatever their library lets the footer say.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 import pyarrow as pa
@@ -20,7 +20,14 @@ from seambase.errors import InputError, RefusedError
 from seamkit.files.footers.calendars import proleptic
 from seamkit.files.footers.orc_footer import OrcFooter, kinds
 from seamkit.files.parquet import check_names
-from seamkit.files.promotion import LOSSLESS, TypeRules, is_text, resolve_batch, with_inner
+from seamkit.files.promotion import (
+    LOSSLESS,
+    TypeRules,
+    has_within,
+    is_text,
+    resolve_batch,
+    with_inner,
+)
 from seamkit.files.reader import FileReader, RowsWanted, check_rows, rows_of_nulls
 from seamkit.files.statistics import ColumnRange, FileStatistics
 from seamkit.files.storage import Storage, read_part
@@ -95,7 +102,9 @@ class OrcReader(FileReader):
         if not present:
             yield from rows_of_nulls(schema, self.num_rows, batch_rows)
             return
-        timed = any(_has(pa.types.is_timestamp, self.schema.field(name).type) for name in present)
+        timed = any(
+            has_within(pa.types.is_timestamp, self.schema.field(name).type) for name in present
+        )
         zones = self._footer.zones() if timed else []
         stored = self._misread(present)
         if self._bound.is_stated:
@@ -119,9 +128,9 @@ class OrcReader(FileReader):
         found, number = {}, 1  # the first one is the row
         for field in self.schema:
             own = range(number, number + len(list(kinds(field.type))))
-            is_dated = self._by_calendar and _has(pa.types.is_date, field.type)
+            is_dated = self._by_calendar and has_within(pa.types.is_date, field.type)
             # Only texts ask the footer, which is unpacked for it.
-            has_chars = _has(is_text, field.type) and not self._footer.chars.isdisjoint(own)
+            has_chars = has_within(is_text, field.type) and not self._footer.chars.isdisjoint(own)
             if field.name in names and (is_dated or has_chars):
                 found[field.name] = number
             number = own.stop
@@ -178,13 +187,6 @@ def _check_texts(kind: pa.DataType) -> None:
         field = kind.field(number)
         field.name  # noqa: B018 - decodes it
         _check_texts(field.type)
-
-
-def _has(test: Callable[[pa.DataType], bool], kind: pa.DataType) -> bool:
-    """Whether a type is of some kind, or has one within it."""
-    if pa.types.is_nested(kind):
-        return any(_has(test, kind.field(i).type) for i in range(kind.num_fields))
-    return bool(test(kind))
 
 
 def _logical(column: pa.Array, want: pa.DataType, zone: str) -> pa.Array:

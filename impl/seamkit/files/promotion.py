@@ -272,6 +272,13 @@ def is_text(kind: pa.DataType) -> bool:
     return any(test(kind) for test in tests)
 
 
+def has_within(test: Callable[[pa.DataType], bool], kind: pa.DataType) -> bool:
+    """Whether a type is of some kind, or has one within it."""
+    if pa.types.is_nested(kind):
+        return any(has_within(test, kind.field(i).type) for i in range(kind.num_fields))
+    return bool(test(kind))
+
+
 def java_text(column: pa.Array) -> pa.Array:
     """The column's values as text, as `String.valueOf` gives it.
 

@@ -148,7 +148,7 @@ def _under_masks(unit: ReadUnit) -> str:
     """What is said of a unit of whose files some rows are gone."""
     by_duckdb_alone = isinstance(unit.changes, Runs)
     who = "DuckDB masks its files" if by_duckdb_alone else "DuckDB and Spark mask its file"
-    return f"{unit.reason or 'it has changes'}; {who}"
+    return f"{unit.why or 'it has changes'}; {who}"
 
 
 def _without_file(unit: ReadUnit, matches: UnitMatches) -> ReadUnit:
@@ -242,7 +242,7 @@ def _files_of(unit: ReadUnit, schema: pa.Schema, *, masks: bool) -> list[EngineF
     changed = changes is not None
     by_rule = isinstance(changes, Runs) and not isinstance(changes.rule, str)
     if changed and (not masks or by_rule or not unit.files):
-        return unit.reason or "it has changes"
+        return unit.why or "it has changes"
     values = {name: value for name, value in unit.partition.items() if name in schema.names}
     found = []
     for file in unit.files:

@@ -292,7 +292,8 @@ class UnitScan(Scan):
     def explain(self, *, engine: bool = False) -> str:
         """The plan in words: each unit, its path, its files, and why."""
         plan = self.plan
-        lines = [f"{plan.table}: {plan.heading or counted(len(plan.units), 'unit')}"]
+        units = counted(len(plan.units), "unit")
+        lines = [f"{plan.table}: {', '.join(filter(None, (units, plan.heading)))}"]
         ruled = ruled_out_by(plan.units, self.condition, plan.schema)
         partitions = [ReadUnit(unit.name, (), unit.partition) for unit in plan.units]
         within = units_that_may_match(partitions, self.condition, plan.schema)
@@ -314,7 +315,7 @@ class UnitScan(Scan):
         """The path of each unit, and why."""
         for unit, may, by in zip(self.plan.units, within, ruled, strict=True):
             if by is None:
-                yield self.path_of(unit), unit.reason
+                yield self.path_of(unit), unit.why
             else:
                 what = "keys or statistics do" if may else "partition does"
                 yield "pruned", f"its {what} not meet the filter"
@@ -418,7 +419,7 @@ class UnitScan(Scan):
             newer = plan.again()
         except SeambenchError:
             return False  # the first error tells what is wrong
-        same = [(u.name, u.reason) for u in newer.units] == [(u.name, u.reason) for u in plan.units]
+        same = [(u.name, u.why) for u in newer.units] == [(u.name, u.why) for u in plan.units]
         if same or not newer.schema.equals(plan.schema):
             return False
         reason = f"planned anew, since the table changed while it was read ({error})"

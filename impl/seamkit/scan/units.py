@@ -425,7 +425,7 @@ class ReadUnit:
         partition: columns that have one value in all rows of the unit; they are not read.
         group: what the writer lays out as one, for descriptions: a partition, a bucket of it.
         changes: what happens to the rows of its files.
-        reason: why it is read the way it is, for `Scan.explain`.
+        reason: why it is read the way it is, for `Scan.explain`; see `why`.
         guarantee: says what holds for all rows of the unit of some columns, in the table's names
             and types, besides the statistics of its files; None where nothing is known. Asked as
             these are. A filter that it rules out leaves the unit unread. It need not repeat
@@ -470,6 +470,17 @@ class ReadUnit:
                 raise ValueError(f"{self.name}: its files are not those of its runs")
         elif len(self.files) > 1:
             raise ValueError(f"{self.name}: events go with one file, not {len(self.files)}")
+
+    @property
+    def why(self) -> str:
+        """Its reason, and how much changes it: rows of a mask, sorted runs, otherwise files."""
+        if isinstance(self.changes, Runs):
+            extent = counted(len(self.changes.runs), "run")
+        elif isinstance(self.changes, Mask) and self.changes.rows is not None:
+            extent = counted(self.changes.rows, "row")
+        else:
+            extent = counted(len(self.changed_by), "file") if self.changed_by else ""
+        return ": ".join(filter(None, (self.reason, extent)))
 
     @property
     def size_bytes(self) -> int:
@@ -560,7 +571,8 @@ class ReadPlan:
         schema: all columns that may be asked for or tested, in the table's order; every reader of
             every unit can give them.
         units: in the order in which `Scan.to_table` shows their rows.
-        heading: what `Scan.explain` says after the table, such as where files were listed.
+        heading: what `Scan.explain` says after the table and how many units there are, such as
+            where files were listed.
         notes: further lines of it, such as what was left out.
         warnings: what went wrong while planning and was done otherwise.
         again: plans the same read anew, of the table as it then is; None where that is of no use.

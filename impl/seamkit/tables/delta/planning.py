@@ -20,7 +20,6 @@ import pyarrow as pa
 
 from seambase.errors import InputError
 from seambase.values import value_class
-from seambase.wording import counted
 from seamkit.files.columns import (
     Finder,
     FoundReader,
@@ -100,9 +99,8 @@ class Planner:
         }
 
         masked = {}
-        for at, vector in files.masked():
-            reason = f"its vector deletes {counted(vector.cardinality, 'row')}"
-            masked[at] = self.unit(files[at], self.vector_mask(files[at]), reason)
+        for at in files.masked():
+            masked[at] = self.unit(files[at], self.vector_mask(files[at]), "a deletion vector")
 
         def live(numbers: Sequence[int]) -> Iterable[ReadUnit]:
             some = files.take(numbers)

@@ -13,7 +13,6 @@ import pyarrow as pa
 
 from seambase.description import TableDescription
 from seambase.scan import ScanWarning
-from seambase.wording import counted
 from seamkit.core.tasks import gc_paused
 from seamkit.files.storage import Storage, table_address
 from seamkit.scan.arguments import Filter, RunOptions, ScanOptions
@@ -180,7 +179,7 @@ class DeltaTable(FolderTable):
             table=root,
             schema=_with_columns(schema.arrow, [pa.field(f.name, f.type) for f in hidden]),
             units=units,
-            heading=f"version {snapshot.version}, {counted(len(units), 'file')}",
+            heading=f"version {snapshot.version}",
             warnings=snapshot.warnings,
         )
 
@@ -207,8 +206,7 @@ class DeltaTable(FolderTable):
             table=root,
             schema=_with_columns(feed.schema.arrow, FEED_COLUMNS),
             units=units,
-            heading=f"changes of versions {window[0]} to {window[-1]}, "
-            f"{counted(len(units), 'read')} of files",
+            heading=f"changes of versions {window[0]} to {window[-1]}",
             warnings=warnings,
         )
 

@@ -181,7 +181,7 @@ class HiveTable(FolderTable):
             table=self._storage.root,
             schema=self.schema,
             units=list(self._units(files)),
-            heading=f"{self.file_format}, {counted(len(files), 'file')}",
+            heading=self.file_format,
             notes=[said] if left_out else [],
             warnings=warnings,
         )

@@ -211,7 +211,7 @@ def read_plan(
     if plan.unchanged:
         notes.append(f"pruned     no change of the window in {counted(plan.unchanged, 'slice')}")
     listed_from = "the metadata table" if plan.from_metadata else "folders"
-    heading = f"{counted(len(units), 'slice')}, listed from {listed_from}"
+    heading = f"listed from {listed_from}"
     if indexes.names:
         heading += f", filters ask its {', '.join(indexes.names)}"
     table = source.storage.root
@@ -240,7 +240,7 @@ def _unit(
         files=files,
         partition=partitions.values(slice_.partition),
         changes=SliceChanges(slice_, source) if slice_.logs or path == "merge" else None,
-        reason=counted(len(slice_.logs), "log") if slice_.logs else "no log to apply",
+        reason="logs" if slice_.logs else "no log to apply",
         changed_by=[
             StoredFile("log", source.storage.full(log.path), log.size_bytes) for log in slice_.logs
         ],

@@ -302,7 +302,7 @@ def _newly_deleted(
 def _tests(index: DeleteIndex, entry: Entry) -> _Keys:
     return [
         (deleted.schema, partial(deleted.test, entry.sequence_number))
-        for deleted, _ in index.equality(entry)
+        for deleted in index.equality(entry)
     ]
 
 

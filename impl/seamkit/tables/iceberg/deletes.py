@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -332,14 +332,14 @@ class DeleteIndex:
             if data.sequence_number <= one.entry.sequence_number and _may_name(one.entry, data.path)
         ]
 
-    def equality(self, data: Entry) -> Sequence[tuple[DeletedKeys, int]]:
-        """Sets of deleted keys that may be in a data file, and how many files name them."""
+    def equality(self, data: Entry) -> Sequence[DeletedKeys]:
+        """Sets of deleted keys that may be in a data file."""
         if not self._equality:
             return []
         found = []
         for scope, deletes in self._equal(data):
-            apply = Counter(tuple(sorted(one.equality_ids)) for one in deletes)
-            found += [(self._of(scope, ids), count) for ids, count in apply.items()]
+            columns = dict.fromkeys(tuple(sorted(one.equality_ids)) for one in deletes)
+            found += [self._of(scope, ids) for ids in columns]
         return found
 
     def entries(self, data: Entry) -> Sequence[Entry]:

@@ -149,14 +149,10 @@ class Planner:
         if not equality:
             return self.unit_with(entry, mask, (index,), reason)
         tests = [
-            (deleted.schema, partial(deleted.test, entry.sequence_number))
-            for deleted, _ in equality
+            (deleted.schema, partial(deleted.test, entry.sequence_number)) for deleted in equality
         ]
-        count = sum(files for _, files in equality)
-        reason = f"{reason}, " if reason else ""
-        reason = f"{reason}equality deletes in {counted(count, 'file')}"
-        keys = [deleted for deleted, _ in equality]
-        identity = partial(keys_identity, self.opener, keys, entry)
+        reason = ", ".join(filter(None, (reason, "equality deletes")))
+        identity = partial(keys_identity, self.opener, equality, entry)
         return self.unit_with(entry, KeyMask(tests, mask, identity), (index,), reason)
 
     def unit_with(
@@ -169,7 +165,7 @@ class Planner:
         """A data file under a mask, made of the deletes of these indexes."""
         columns = self._columns  # of most files, of which there may be many
         for index in indexes:
-            for deleted, _ in index.equality(entry):
+            for deleted in index.equality(entry):
                 columns = {**columns, **deleted.columns}
         shared = self._shared(entry)
         files = self.opener.files
@@ -344,14 +340,14 @@ def mask_of(opener: FileOpener, entry: Entry, index: DeleteIndex) -> tuple[Mask 
     if vector is not None:
         load_vector = partial(read_vector, opener.files, vector)
         mask = Mask(load_vector, vector.records, partial(identity_of, opener, (vector,)))
-        return mask, f"its vector deletes {counted(vector.records, 'row')}"
+        return mask, "a deletion vector"
     deletes = index.positions(entry)
     if not deletes:
         return None, ""
     load: partial[Positions] = partial(deleted_rows, deletes, entry.path, entry.records)
     own = [entry, *(one.entry for one in deletes)]
     mask = Mask(load, identity=partial(identity_of, opener, own))
-    return mask, f"position deletes in {counted(len(deletes), 'file')}"
+    return mask, "position deletes"
 
 
 def identity_of(opener: FileOpener, entries: Sequence[Entry]) -> Hashable | None:

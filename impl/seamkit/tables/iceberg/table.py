@@ -16,7 +16,6 @@ from seambase.description import TableDescription
 from seambase.errors import InputError, UsageError
 from seambase.filters import filter_columns
 from seambase.scan import ScanWarning
-from seambase.wording import counted
 from seamkit.catalogs.iceberg import SCHEME, metadata_address
 from seamkit.files.storage import Storage, table_address
 from seamkit.scan.arguments import Filter, RunOptions, ScanOptions
@@ -222,7 +221,8 @@ class IcebergTable(FolderTable):
 
     def _of_snapshot(self, view: View, condition: pc.Expression | None) -> ReadPlan:
         """All that a filter may leave of a snapshot."""
-        filter_columns(condition, self._whole(view.schema))  # before anything believes it
+        if condition is not None:  # before anything believes it
+            filter_columns(condition, self._whole(view.schema))
         units, left_out, doubts = self._planner(view).units(view.snapshot, condition)
         return self._plan(view, units, left_out, doubts)
 
@@ -253,7 +253,7 @@ class IcebergTable(FolderTable):
             table=self._storage.root,
             schema=self._whole(view.schema),
             units=units,
-            heading=f"{view.name}, {counted(len(units), 'file')}",
+            heading=view.name,
             notes=notes,
             warnings=[
                 ScanWarning(self.metadata_file, -1, doubt)

@@ -14,7 +14,6 @@ from typing import Literal
 import pyarrow as pa
 
 from seambase.errors import RefusedError, UsageError
-from seambase.wording import counted
 from seamkit.files.storage import Storage
 from seamkit.scan.unit_tasks import ReadRows
 from seamkit.scan.units import Mask, ReadPlan, ReadUnit
@@ -131,7 +130,7 @@ class ChangePlanner:
             refuse_taken_names(schema, [ROW_KIND], self.schema.where)
             schema = schema.insert(0, pa.field(ROW_KIND, pa.string()))
         units = planner.as_written(files, row_kinds=row_kinds)
-        return self._read_plan(units, f"{what}, in {counted(len(files), 'file')},", schema)
+        return self._read_plan(units, what, schema)
 
     def _changelog(self) -> Planned:
         """Changes with both images of a row, of each file of a changelog."""

@@ -283,7 +283,7 @@ class Planner:
             files=[self._data_file(file, folder)],
             partition=known,
             changes=mask,
-            reason="" if mask is None else "rows are deleted by a vector",
+            reason="" if mask is None else "a deletion vector",
             changed_by=self._stored_vectors([file]),
             group=folder,
         )
@@ -320,7 +320,7 @@ class Planner:
             files=[file for run in runs for file in run],
             partition=known,
             changes=changes,
-            reason=f"{counted(len(runs), 'sorted run', 'are')} merged",
+            reason="sorted runs are merged",
             changed_by=self._stored_vectors(section.files),
             group=folder,
         )

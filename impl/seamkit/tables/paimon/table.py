@@ -245,7 +245,7 @@ class PaimonTable(FolderTable):
             table=root,
             schema=schema.arrow,
             units=units,
-            heading=f"snapshot {snapshot.id}, {counted(len(files), 'file')}",
+            heading=f"snapshot {snapshot.id}",
             notes=notes,
             warnings=warnings,
         )

@@ -333,8 +333,8 @@ def test_a_scan_says_what_it_is(tmp_path: Path) -> None:
     assert table.properties["delta.enableDeletionVectors"] == "true"
     assert "version 4" in repr(table)
     explained = table.scan().explain()
-    assert "version 4, 1 file" in explained
-    assert "its vector deletes 4 rows" in explained
+    assert "1 unit, version 4" in explained
+    assert "a deletion vector: 4 rows" in explained
 
 
 def test_a_text_of_a_checkpoint_that_is_no_utf_8_is_named(tmp_path: Path) -> None:

@@ -62,9 +62,9 @@ class AddedFiles(Sequence[AddFile]):
         """The deletion vector of each file."""
         return self._columns[4]
 
-    def masked(self) -> Iterator[tuple[int, VectorDescriptor]]:
-        """The numbers of files with a deletion vector, and that."""
-        return ((at, one) for at, one in enumerate(self.vectors) if one is not None)
+    def masked(self) -> Iterator[int]:
+        """The numbers of files with a deletion vector."""
+        return (at for at, one in enumerate(self.vectors) if one is not None)
 
     def __len__(self) -> int:
         return len(self.keys)
