@@ -6,6 +6,7 @@ plain Python there; it is made by uv, or by pip where there is no uv.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import importlib.util
 import os
@@ -14,12 +15,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 
 from seambase.errors import UnavailableError
-from seambase.written import cache_folder
+from seambase.written import cache_folder, writing
 from seambench.contracts.peers.catalogue import AT, Peer
 
 #: Environment variable that tells a process in which peer's environment it runs.
@@ -70,7 +72,9 @@ def python_of(peer: Peer, version: str) -> Path:
     """
     folder = environment(peer, version)
     if not (folder / _DONE).exists():
-        _make(folder, _requirements(peer, version))
+        with _one_at_a_time(folder.parent):
+            if not (folder / _DONE).exists():  # else another process was faster
+                _make(folder, _requirements(peer, version))
     _link(folder)
     return folder / "bin" / "python"
 
@@ -100,9 +104,21 @@ def _present() -> list[str]:
     return [name for name in _SHARED if name in found]
 
 
+@contextmanager
+def _one_at_a_time(cache: Path) -> Iterator[None]:
+    """For as long as this lasts no other process makes an environment: it would replace ours."""
+    with writing(cache):
+        cache.mkdir(parents=True, exist_ok=True)
+        lock = os.open(cache, os.O_RDONLY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
+
+
 def _make(folder: Path, requirements: Sequence[str]) -> None:
     """Make an environment beside its place, and put it there when it is whole."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(prefix=".making-", dir=folder.parent))
     try:
         for command in _commands(work, requirements):
@@ -118,8 +134,7 @@ def _make(folder: Path, requirements: Sequence[str]) -> None:
         shutil.rmtree(folder, ignore_errors=True)
         work.rename(folder)
     except (OSError, subprocess.TimeoutExpired) as error:
-        if not (folder / _DONE).exists():  # else another process was faster
-            raise UnavailableError(f"{folder}: {error}") from error
+        raise UnavailableError(f"{folder}: {error}") from error
     finally:
         shutil.rmtree(work, ignore_errors=True)
 

@@ -3,6 +3,7 @@
 import dataclasses
 import subprocess
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -135,6 +136,23 @@ def test_an_environment_has_our_packages_and_no_others(bare: Path) -> None:
     assert list(environments.made_environments(PEER)) == ["1.0"]
     assert [folder.name for folder in bare.iterdir()] == [python.parents[1].name]
     assert environments.python_of(PEER, "1.0") == python
+
+
+def test_two_that_ask_at_once_get_the_environment_of_one(
+    bare: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is made once: the second would take away the one in which the first is at work."""
+    made, began = environments._commands, []
+
+    def slow(work: Path, asked: Sequence[str]) -> list[list[str]]:
+        began.append(work)
+        return [*made(work, asked), ["sleep", "0.5"]]
+
+    monkeypatch.setattr(environments, "_commands", slow)
+    with ThreadPoolExecutor(2) as threads:
+        pythons = {*threads.map(lambda _: environments.python_of(PEER, "1.0"), range(2))}
+    assert len(began) == len(pythons) == 1
+    assert [*bare.iterdir()] == [python.parents[1] for python in pythons]
 
 
 def test_an_environment_tells_whose_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
