@@ -13,13 +13,16 @@ XFAILS = Path(__file__).with_name("xfails")
 
 
 class Named:
-    """A peer whose known failures, if there are any, stand in the file of its name."""
+    """A peer whose known failures, if there are any, stand in the file of its name.
+
+    A writer that shares its name with a reader may name another file: an entry is about both else.
+    """
 
     name: str
     #: What conformance is known to find in it.
     xfails: ClassVar[Path | None] = None
 
     def __init_subclass__(cls) -> None:
-        if "name" in vars(cls):
+        if "name" in vars(cls) and "xfails" not in vars(cls):
             file = XFAILS / f"{cls.name}.toml"
             cls.xfails = file if file.exists() else None
