@@ -365,18 +365,22 @@ class Records:
         What is wrong with the columns is said of the first.
         """
         where = wheres[0]
-        try:
-            writer, schema, plan = _planned(containers[0].schema, wanted, by_ids)
-        except (InputError, RefusedError) as error:
-            raise type(error)(f"{where}: {error}") from error
-        except (ValueError, KeyError, TypeError, RecursionError, AttributeError) as error:
-            raise InputError(f"{where}: its schema is not readable ({error!r})") from error
-        decoder = AvroDecoder(writer, schema, source=where, plan=plan)
+        decoder = _decoder_of(containers[0].schema, wanted, where, by_ids=by_ids)
         counts = [
             sum(_decode_blocks(container, decoder, own))
             for container, own in zip(containers, wheres, strict=True)
         ]
         return cls(decoder.finish().to_struct_array(), where), counts
+
+    @classmethod
+    def of_each(
+        cls, schema: str | bytes, data: Sequence[bytes], wanted: Wanted, where: str
+    ) -> Records:
+        """The same of records of which each has bytes of its own."""
+        decoder = _decoder_of(schema, wanted, where)
+        framed = b"".join(part for one in data for part in (len(one).to_bytes(4, "big"), one))
+        decoder.decode_framed(framed, len(data))
+        return cls(decoder.finish().to_struct_array(), where)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -463,8 +467,21 @@ class Pairs:
         return self.keys.to_pylist(), self.values.to_pylist()
 
 
+def _decoder_of(
+    schema: str | bytes, wanted: Wanted, where: str, *, by_ids: bool = False
+) -> AvroDecoder:
+    """A decoder of the wanted fields of a writer's records."""
+    try:
+        writer, columns, plan = _planned(schema, wanted, by_ids)
+    except (InputError, RefusedError) as error:
+        raise type(error)(f"{where}: {error}") from error
+    except (ValueError, KeyError, TypeError, RecursionError, AttributeError) as error:
+        raise InputError(f"{where}: its schema is not readable ({error!r})") from error
+    return AvroDecoder(writer, columns, source=where, plan=plan)
+
+
 @functools.lru_cache(maxsize=64)  # files of one writer share a schema
-def _planned(schema: bytes, wanted: Wanted, by_ids: bool) -> tuple[AvroType, pa.Schema, Plan]:
+def _planned(schema: str | bytes, wanted: Wanted, by_ids: bool) -> tuple[AvroType, pa.Schema, Plan]:
     """The writer's type, and its wanted fields as columns."""
     writer = parse_schema(_by_ids(json.loads(schema)) if by_ids else schema)
     columns = pa.schema(_chosen(writer, wanted))

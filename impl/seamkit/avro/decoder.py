@@ -219,6 +219,11 @@ class AvroDecoder:
         source = self._source if source is None else source
         call(lib.seam_avro_decode, self._decoder, *given, source=source)
 
+    def decode_framed(self, content: bytes, count: int) -> None:
+        """Append records with an int32 of its length before each; errors as of `decode`."""
+        view = ffi.from_buffer("uint8_t[]", content)
+        self.decode_piece(BlockPiece(view, 0, len(view), count, self._source))
+
     def finish(self) -> pa.RecordBatch:
         """Hand over all rows decoded so far, in order; the decoder is empty and usable again.
 

@@ -11,7 +11,6 @@ from seambase.description import StoredFile
 from seambase.errors import InputError, RefusedError
 from seambase.scan import ScanWarning
 from seambase.wording import counted
-from seamkit.core.tasks import gc_paused
 from seamkit.files.file_cache import KEPT
 from seamkit.files.storage import Storage
 from seamkit.scan.units import DataFile, FileTest, Guarantee, ReadPlan, ReadUnit
@@ -191,7 +190,6 @@ Path = Literal["auto", "native", "merge"]
 that it would have to apply, `merge` takes that path for every slice."""
 
 
-@gc_paused()
 def read_plan(
     plan: Plan, source: LogSource, path: Path, *, merge_logs: bool, buckets: int | None = None
 ) -> ReadPlan:
@@ -225,25 +223,25 @@ def _unit(
     partitions: PartitionColumns,
     indexes: _Indexes,
 ) -> ReadUnit:
+    full = source.storage.full
     if path == "native" and slice_.logs:
         raise RefusedError(
             f"{source.storage.root}: file group {slice_.file_id} has logs, which the native path "
             "does not apply; read it with --reader auto, or ask for --query read-optimized"
         )
-    base, files, known = slice_.base, [], _known_files(slice_)
+    base, files, logs = slice_.base, [], slice_.logs
     bounds, ranges = indexes.columns, indexes.ranges
+    known = _known_files(slice_) if bounds or ranges else []
     if base is not None:
         opened = partial(open_slice_base, source.storage, base, source.config.record_keys)
-        files.append(DataFile(source.storage.full(base.path), base.size_bytes, opened))
+        files.append(DataFile(full(base.path), base.size_bytes, opened))
     return ReadUnit(
         name=base.path if base else "no base file",
         files=files,
         partition=partitions.values(slice_.partition),
-        changes=SliceChanges(slice_, source) if slice_.logs or path == "merge" else None,
-        reason="logs" if slice_.logs else "no log to apply",
-        changed_by=[
-            StoredFile("log", source.storage.full(log.path), log.size_bytes) for log in slice_.logs
-        ],
+        changes=SliceChanges(slice_, source) if logs or path == "merge" else None,
+        reason="logs" if logs else "no log to apply",
+        changed_by=[StoredFile("log", full(log.path), log.size_bytes) for log in logs],
         group=slice_.partition,
         guarantee=partial(known_bounds, bounds, known) if bounds and known else None,
         group_guarantee=indexes.group_bounds(slice_),

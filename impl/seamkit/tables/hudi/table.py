@@ -114,9 +114,9 @@ class HudiTable(FolderTable):
         Args:
             as_of: 14 or 17 digits, or ISO 8601.
         """
-        return self._plan(self._as_of(as_of)).slices
+        with gc_paused():
+            return self._plan(self._as_of(as_of)).slices
 
-    @gc_paused()
     def _plan(self, window: Window, *, strict: bool = False) -> Plan:
         return self._complete(self._planner(strict).plan(window), window)
 
@@ -311,6 +311,7 @@ class _Query:
     buckets: int | None
     options: ScanOptions
 
+    @gc_paused()
     def plan(self, table: HudiTable) -> ReadPlan:
         """What is read of the table as it was when it was opened."""
         window, strict = self.window(table), self.options.strict

@@ -12,10 +12,12 @@ import fastavro
 import pytest
 
 import seamkit
-from seambase.errors import InputError, SeambenchError
+from seambase.errors import InputError, RefusedError, SeambenchError
+from seamkit.files.storage import Storage
 from seamkit.tables.hudi.inspection import inspect_table
 from seamkit.tables.hudi.listing.hfile import read_hfile
-from seamkit_tests.samples.avro_schemas import datum, record
+from seamkit.tables.hudi.listing.metadata_table import list_from_metadata
+from seamkit_tests.samples.avro_schemas import datum, map_of, record
 from seamkit_tests.samples.golden_tables import unpack_table
 from seamkit_tests.samples.hfile_bytes import build_hfile
 from seamkit_tests.samples.hudi_files import Table, at, base
@@ -205,20 +207,95 @@ def test_an_odd_archived_body_is_named(body: Any, tmp_path: Path) -> None:
         table.load().latest_schema()
 
 
+_KINDS = {"size": "long", "isDeleted": "boolean"}
+_FILE = {"size": 5, "isDeleted": False}
+_GONE = {"size": 0, "isDeleted": True}
+_ALL = "__all_partitions__"
+_MAP_OF_FILES = map_of(record("info", **_KINDS))
+
+
 @pytest.mark.parametrize(
-    "info", [{"size": 5}, {"size": "5", "isDeleted": False}, {"size": 5, "isDeleted": 0}]
+    ("kind", "files", "reason"),
+    [
+        (record("info", size="long"), {"odd": {"size": 5}}, "isDeleted of an entry is missing"),
+        (
+            record("info", size="string", isDeleted="boolean"),
+            {"odd": {"size": "5", "isDeleted": False}},
+            "size of an entry is of the type string",
+        ),
+        (
+            record("info", size="long", isDeleted="int"),
+            {"odd": {"size": 5, "isDeleted": 0}},
+            "isDeleted of an entry is of the type int32",
+        ),
+        (
+            record("info", size=["null", "long"], isDeleted="boolean"),
+            {"odd": {"size": None, "isDeleted": False}},
+            "size of an entry is null",
+        ),
+        (["null", record("info", **_KINDS)], {"odd": None}, "an entry is null"),
+        (record("info", **_KINDS), {"odd": _FILE, "a/b": _FILE}, "'a/b' is no name of a file"),
+        (any_type(1), {"odd": "x"}, "a union of .* is not supported"),
+    ],
 )
-def test_an_odd_record_of_the_metadata_table_is_named(info: dict[str, Any], tmp_path: Path) -> None:
+def test_an_odd_record_of_the_metadata_table_is_named(
+    kind: Any, files: dict[str, Any], reason: str, tmp_path: Path
+) -> None:
     """What a record says of a file is its size and whether it is deleted."""
+    schema = record("r", filesystemMetadata=["null", map_of(kind)])
+    written = datum(schema, {"filesystemMetadata": files})
+    root = _listed_by(schema, tmp_path, (_ALL, written))
+    with pytest.raises((InputError, RefusedError), match=rf"files-0000.*{reason}"):
+        seamkit.open_table(root, listing="metadata").scan()
+
+
+@pytest.mark.parametrize(
+    "schema", [record("r", key="string"), record("r", filesystemMetadata="null")]
+)
+def test_a_metadata_table_without_files_is_named(schema: Any, tmp_path: Path) -> None:
+    """Records without a map of files do not say that there are none."""
+    root = _listed_by(schema, tmp_path, (_ALL, b""))
+    with pytest.raises(InputError, match="files-0000"):
+        seamkit.open_table(root, listing="metadata").scan()
+
+
+@pytest.mark.parametrize("cut", [-1, 1])
+def test_a_record_of_another_length_is_named(cut: int, tmp_path: Path) -> None:
+    """A record ends where its cell does: what lies there is not taken for the next one's."""
+    schema = record("r", filesystemMetadata=_MAP_OF_FILES)
+    written = datum(schema, {"filesystemMetadata": {"odd": _FILE}})
+    root = _listed_by(schema, tmp_path, (_ALL, written[:-1] if cut < 0 else written + b"\0"))
+    with pytest.raises(InputError, match=r"files-0000.*record 0"):
+        seamkit.open_table(root, listing="metadata").scan()
+
+
+def test_what_is_said_last_counts_but_sizes_grow(tmp_path: Path) -> None:
+    """Writers of logs come in any order: the larger size is a file's; deleted ones go."""
+    schema = record("r", filesystemMetadata=["null", _MAP_OF_FILES])
+    said: list[tuple[str, dict[str, Any] | None]] = [
+        (_ALL, {"p": {**_FILE, "size": 0}}),
+        ("p", dict.fromkeys("abcd", _FILE)),
+        ("p", {"a": {**_FILE, "size": 3}, "b": {**_FILE, "size": 9}, "c": _GONE, "d": _GONE}),
+        ("p", {"d": {**_FILE, "size": 2}}),
+        ("p", None),
+    ]
+    records = [(key, datum(schema, {"filesystemMetadata": files})) for key, files in said]
+    root = _listed_by(schema, tmp_path, *records)
+    table = seamkit.HudiTable(root)
+    listing = list_from_metadata(Storage(str(root)), table.timeline())
+    listed = {one.path: one.size_bytes for one in listing.partitions["p"]}
+    assert listed == {"p/a": 5, "p/b": 9, "p/d": 2}
+
+
+def _listed_by(schema: Any, tmp_path: Path, *records: tuple[str, bytes]) -> Path:
+    """A table whose list of files has these records."""
     root = unpack_table("metadata-table/v9", tmp_path)
-    schema = record("r", filesystemMetadata=any_type(3))
-    entries = [(b"__all_partitions__", datum(schema, {"filesystemMetadata": {"odd": info}}))]
     (path,) = (root / ".hoodie/metadata/files").glob("*.hfile")
     padding = bytes(path.stat().st_size)
     own = {b"KEY_VALUE_VERSION": b"\0\0\0\1", b"padding": padding}
-    path.write_bytes(build_hfile([entries], own | {b"schema": json.dumps(schema).encode()}))
-    with pytest.raises(InputError, match="a record is not readable"):
-        seamkit.open_table(root, listing="metadata").scan()
+    own |= {b"schema": json.dumps(schema).encode()}
+    path.write_bytes(build_hfile([[(key.encode(), datum) for key, datum in records]], own))
+    return root
 
 
 @pytest.mark.parametrize("name", _TABLES)

@@ -5,6 +5,7 @@ The rules are those of Hudi's file-system view (docs/hudi.md, "From files to sli
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
@@ -33,6 +34,7 @@ class _Stated(NamedTuple):
     `instant` is the one that must have completed for the file to count.
     """
 
+    write: Instant
     path: str
     instant: str
     size_bytes: int
@@ -52,13 +54,13 @@ class _Group:
         bases: its base files, of completed writes.
         logs: its log files; from version 8 on of completed writes.
         pending: requested times of compactions that are scheduled and not done.
-        written: the write and what it states of each of its files, the oldest first.
+        written: what writes state of its files, the oldest first.
         replaced: requested times of the writes that replaced it.
     """
 
     bases: list[BaseFile] = field(default_factory=list)
     logs: list[LogFile] = field(default_factory=list)
-    written: list[tuple[Instant, _Stated]] = field(default_factory=list)
+    written: list[_Stated] = field(default_factory=list)
     pending: Sequence[str] = ()
     replaced: Sequence[str] = ()
 
@@ -89,6 +91,7 @@ class FileGroups:
         self._listing = listing
         self._timeline = timeline
         self._groups: dict[GroupKey, _Group] = defaultdict(_Group)
+        self._named: dict[str, BaseFile | LogFile] = {}  # by path, also those that do not count
         self._columns: dict[str, Sequence[str]] = {}  # that a write states, by its instant
         self._add_listed()
         for instant in timeline.pending_compactions():
@@ -145,6 +148,8 @@ class FileGroups:
             for status in files:
                 base = base_file(status, partition, timeline)
                 log = log_file(status, partition) if base is None else None
+                if (file := base or log) is not None:
+                    self._named[status.path] = file
                 if base is not None and timeline.is_committed(base.instant):
                     self._groups[partition, base.file_id].bases.append(base)
                 elif log is not None and (
@@ -152,12 +157,12 @@ class FileGroups:
                     or (by_name and not timeline.may_cluster(log.instant))
                 ):
                     self._groups[partition, log.file_id].logs.append(log)
-                elif base is None and log is None and is_native_log(status.name):
+                elif file is None and is_native_log(status.name):
                     raise RefusedError(
                         f"{timeline.storage.full(status.path)}: log files in this format belong "
                         "to a newer table version and are not supported"
                     )
-                if not timeline.instants and (base or log):
+                if not timeline.instants and file is not None:
                     raise InputError(
                         f"{timeline.storage.full(timeline.config.timeline_folder)}: the timeline "
                         f"has no instants, but the table has files such as {status.path}"
@@ -171,11 +176,39 @@ class FileGroups:
             if self._listing.covers(partition):
                 for path, file_id, size_bytes, rows in files:
                     if path:
-                        is_log, named = _kind_of(instant, path, self._timeline)
+                        is_log, named = self._kind_of(instant, path)
                         # Of a clustering that is pending or undone nothing need be there.
                         if named == instant.requested or self._timeline.is_committed(named):
-                            stated = _Stated(path, named, size_bytes, rows, is_log)
-                            self._groups[partition, file_id].written.append((instant, stated))
+                            stated = _Stated(instant, path, named, size_bytes, rows, is_log)
+                            self._groups[partition, file_id].written.append(stated)
+
+    def _kind_of(self, instant: Instant, path: str) -> tuple[bool, str]:
+        """Whether a write tells of a log, and the instant by which the file counts: its own.
+
+        The name of a base file bears the instant that wrote it, and in time a log's, too. While
+        buckets are resized, a write puts its rows into the new ones as well, into logs that bear
+        the instant of the clustering: they count once that has completed (RFC 42, dual write).
+        """
+        timeline, listed = self._timeline, self._named.get(path)
+        if listed is not None:
+            is_log, named = isinstance(listed, LogFile), listed.instant
+        else:
+            kind, named = instant_in_name(path) or ("", instant.requested)
+            is_log = kind == "log"
+        if named == instant.requested:
+            return is_log, named
+        if is_log and timeline.may_cluster(named):
+            return True, named
+        # Up to version 6 a log bears an earlier instant, its base file's; upgrades leave those be.
+        of_any = timeline.config.timeline_layout == 1 or (
+            named < instant.requested and timeline.is_committed(named)
+        )
+        if instant.path and not (is_log and of_any):
+            raise InputError(
+                f"{timeline.storage.full(instant.path)}: it tells of the file {path}, which is "
+                f"that of {named}"
+            )
+        return is_log, instant.requested
 
     def _check_nothing_missing(self, group: _Group, window: Window) -> _Stated | None:
         """A listing cannot tell that a file is gone, or was cut between two blocks of a log.
@@ -183,12 +216,9 @@ class FileGroups:
         What was stated of the base file comes back; its rows are counted when it is opened.
         """
         base, logs = _needed(group, window)
-        own: list[BaseFile | LogFile] = [*group.bases, *group.logs]
-        listed = {file.path: file.size_bytes for file in own}
-        for stated in [*logs, *([] if base is None else [base])]:
-            size_bytes = listed.get(stated.path)
-            if size_bytes is None:  # under another group's name, perhaps
-                size_bytes = self._listing.size_bytes(stated.path)
+        for stated in logs if base is None else [*logs, base]:
+            listed = self._named.get(stated.path)
+            size_bytes = listed.size_bytes if listed else self._listing.size_bytes(stated.path)
             if size_bytes is not None and size_bytes >= stated.size_bytes:
                 continue
             name = self._timeline.storage.full(stated.path)
@@ -213,40 +243,16 @@ def _needed(group: _Group, window: Window) -> tuple[_Stated | None, list[_Stated
     """
     base: _Stated | None = None
     begin, logs = "", []
-    for instant, stated in group.written:
-        if not (window.sees(instant.requested) and window.sees(stated.instant)):
+    for stated in group.written:
+        write = stated.write
+        if not (window.sees(write.requested) and window.sees(stated.instant)):
             continue
         if stated.is_log:
             # From version 8 on a log belongs to the slice that had begun when it was completed.
-            logs.append((instant.completed or instant.requested, stated))
+            logs.append((write.completed or write.requested, stated))
         else:
-            begin, base = instant.requested, stated
+            begin, base = write.requested, stated
     return base, [stated for since, stated in logs if since > begin]
-
-
-def _kind_of(instant: Instant, path: str, timeline: Timeline) -> tuple[bool, str]:
-    """Whether a write tells of a log, and the instant by which the file counts: the write's own.
-
-    The name of a base file bears the instant that wrote it, and in time a log's, too. While buckets
-    are resized, a write puts its rows into the new ones as well, into logs that bear the instant of
-    the clustering: they count once that has completed (RFC 42, dual write).
-    """
-    kind, named = instant_in_name(path) or ("", instant.requested)
-    is_log = kind == "log"
-    if named == instant.requested:
-        return is_log, named
-    if is_log and timeline.may_cluster(named):
-        return True, named
-    # Up to version 6 a log bears an earlier instant, its base file's; upgrades leave those be.
-    of_any = timeline.config.timeline_layout == 1 or (
-        named < instant.requested and timeline.is_committed(named)
-    )
-    if instant.path and not (is_log and of_any):
-        raise InputError(
-            f"{timeline.storage.full(instant.path)}: it tells of the file {path}, which is that of "
-            f"{named}"
-        )
-    return is_log, instant.requested
 
 
 def _slice_of(log: LogFile, starts: list[str], timeline: Timeline) -> str:
@@ -261,8 +267,8 @@ def _slice_of(log: LogFile, starts: list[str], timeline: Timeline) -> str:
         completion = known
     else:
         return starts[-1] if starts else log.instant
-    earlier = [start for start in starts if start <= completion]
-    return earlier[-1] if earlier else log.instant
+    at = bisect_right(starts, completion)
+    return starts[at - 1] if at else log.instant
 
 
 def _latest_slice(
@@ -298,10 +304,11 @@ def _slices_of(
 ) -> dict[str, FileSlice]:
     """All slices of a group by where they begin, with the files that the window sees."""
     by_name = timeline.config.timeline_layout == 1
-    starts = {base.instant for base in group.bases} | set(group.pending)
-    if window.alone:
-        starts = {start for start in starts if window.sees(start)}
-    slices = {start: FileSlice(*key, start) for start in starts}
+    slices = {
+        start: FileSlice(*key, start)
+        for start in {*group.pending, *[base.instant for base in group.bases]}
+        if not window.alone or window.sees(start)
+    }
     for base in group.bases:
         if window.sees(base.instant):
             slices[base.instant].base = _same_base(slices[base.instant].base, base, timeline)
@@ -311,7 +318,7 @@ def _slices_of(
     for log in sorted(logs, key=lambda one: one.order) if len(logs) > 1 else logs:
         if own := writers.get(log.path):
             log = replace(log, writers=own)
-        if by_name or any(map(window.sees, (log.instant, *log.writers))):
+        if by_name or window.sees(log.instant) or any(map(window.sees, log.writers)):
             start = _slice_of(log, begun, timeline)
             if start not in slices:
                 slices[start] = FileSlice(*key, start)
@@ -326,10 +333,10 @@ def _log_writers(group: _Group, timeline: Timeline) -> dict[str, list[str]]:
     What a clustering has replaced is gone before it is archived, so that one telling is left.
     """
     writers: dict[str, list[str]] = defaultdict(list)
-    for instant, stated in group.written:
-        is_own = stated.instant == instant.requested or stated.instant < timeline.start
-        if stated.is_log and is_own:
-            writers[stated.path].append(instant.requested)
+    for stated in group.written:
+        own = stated.write.requested
+        if stated.is_log and (stated.instant == own or stated.instant < timeline.start):
+            writers[stated.path].append(own)
     return writers
 
 

@@ -8,13 +8,14 @@ deleted; the record `__all_partitions__` names the partitions (Hudi 1.2.0, `Hood
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from seambase.errors import InputError, RefusedError
-from seamkit.avro.data_file import record_reader
+from seamkit.avro.data_file import Records, record_reader
 from seamkit.files.storage import FileStatus, Storage
 from seamkit.tables.hudi.config.properties import PROPERTIES, TIMELINE, load_config
 from seamkit.tables.hudi.listing.file_groups import list_slices
@@ -29,13 +30,25 @@ _ALL_PARTITIONS = "__all_partitions__"
 _ROOT = "."
 _BYTES_A_FILE = 500  # of memory, about
 
-_Files = dict[str, dict[str, Any]]
+_MAP = "filesystemMetadata"
+
+_Files = dict[str, tuple[int, bool]]
+"""Of each file of a partition its size, and whether it is deleted."""
 
 
 def has_partition(timeline: Timeline, name: str = _FILES) -> bool:
     """Whether the table's properties say that the metadata table has a partition, wholly built."""
     built = timeline.config.raw.get("hoodie.table.metadata.partitions", "")
     return name in (part.strip() for part in built.split(","))
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A base file or a block of a log: its records, and the schema that wrote them."""
+
+    content: HFile
+    schema: str | bytes
+    where: str
 
 
 @dataclass(frozen=True)
@@ -76,6 +89,14 @@ class MetadataTable:
 
         A deleted key has None. `wanted` is asked of each key when its turn comes.
         """
+        for part in self.parts(slice_):
+            if isinstance(part, _Part):
+                yield from _decoded(part, wanted)
+            else:
+                yield from ((key, None) for key in part)
+
+    def parts(self, slice_: FileSlice) -> Iterator[_Part | list[str]]:
+        """The base of one slice, then what its logs have on top: HFiles, and deleted keys."""
         own = self.storage
         if slice_.base is not None:
             file = own.full(slice_.base.path)
@@ -84,7 +105,7 @@ class MetadataTable:
             schema = base.info.get(b"schema")
             if schema is None:
                 raise InputError(f"{file}: the file does not tell its schema")
-            yield from _decoded(base, schema, file, wanted)
+            yield _Part(base, schema, file)
         blocks: list[LogBlock] = []
         for log in slice_.logs:
             # Folders can be listed instead, so nothing damaged need be passed over.
@@ -92,10 +113,10 @@ class MetadataTable:
             blocks += read_blocks(content, file=own.full(log.path), strict=True)
         for block in order_blocks(blocks, self._counts):
             if block.kind == "delete":
-                yield from ((key or "", None) for key in block.delete_keys().record_keys)
+                yield [key or "" for key in block.delete_keys().record_keys]
             elif block.kind == "hfile":
                 part = read_hfile(block.content, file=block.where, bound=own.bound)
-                yield from _decoded(part, block.schema or "", block.where, wanted)
+                yield _Part(part, block.schema or "", block.where)
             else:
                 raise RefusedError(
                     f"{block.where}: a metadata table has HFile and delete blocks alone"
@@ -149,14 +170,15 @@ def _listing(table: MetadataTable, slices: Sequence[FileSlice]) -> Listing:
     records: dict[str, _Files] = {}
     table.storage.ahead(_paths(slices))
     for slice_ in slices:
-        for key, record in table.records(slice_):
-            if record is None:
-                records.pop(key, None)
+        for part in table.parts(slice_):
+            if isinstance(part, _Part):
+                _add(records, part)
             else:
-                _add(records.setdefault(key, {}), record, table.storage.root)
+                for key in part:
+                    records.pop(key, None)
     if _ALL_PARTITIONS not in records:
         raise InputError(f"{table.storage.root}: no record names the partitions")
-    live = (key for key, info in records[_ALL_PARTITIONS].items() if not info["isDeleted"])
+    live = (key for key, (_, deleted) in records[_ALL_PARTITIONS].items() if not deleted)
     return Listing({_path(key): _statuses(key, records) for key in live})
 
 
@@ -171,41 +193,53 @@ def _path(key: str) -> str:
 def _statuses(key: str, records: Mapping[str, _Files]) -> list[FileStatus]:
     prefix = f"{key}/" if _path(key) else ""
     return [
-        FileStatus(name, prefix + name, info["size"])
-        for name, info in sorted(records.get(key, {}).items())
-        if not info["isDeleted"]
+        FileStatus(name, prefix + name, size_bytes)
+        for name, (size_bytes, deleted) in sorted(records.get(key, {}).items())
+        if not deleted
     ]
 
 
-def _decoded(
-    content: HFile, schema_text: str | bytes, where: str, wanted: Callable[[str], bool]
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    read = record_reader(schema_text, where)
-    for key, value in content.entries:
-        try:
-            text = key.decode()
-            record = read(io.BytesIO(value)) if wanted(text) else None
-        except Exception as error:  # fastavro raises whatever the bytes lead it to
-            raise InputError(f"{where}: a record is not readable ({error!r})") from error
-        if record is not None:
+def _decoded(part: _Part, wanted: Callable[[str], bool]) -> Iterator[tuple[str, dict[str, Any]]]:
+    read = record_reader(part.schema, part.where)
+    for key, value in part.content.entries:
+        text = _text(key, part.where)
+        if wanted(text):
+            try:
+                record = read(io.BytesIO(value))
+            except Exception as error:  # fastavro raises whatever the bytes lead it to
+                raise InputError(f"{part.where}: a record is not readable ({error!r})") from error
             yield text, record
 
 
-def _add(files: _Files, record: Mapping[str, Any], where: str) -> None:
+def _text(key: bytes, where: str) -> str:
     try:
-        for name, info in (record["filesystemMetadata"] or {}).items():
-            _combine(files, name, info)
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        return key.decode()
+    except UnicodeDecodeError as error:
         raise InputError(f"{where}: a record is not readable ({error!r})") from error
 
 
-def _combine(files: _Files, name: str, info: dict[str, Any]) -> None:
+def _add(known: dict[str, _Files], part: _Part) -> None:
+    """Put the records of a part on top of those that are known."""
+    where = part.where
+    values = [value for _, value in part.content.entries]
+    maps = Records.of_each(part.schema, values, ((_MAP, ("size", "isDeleted")),), where)
+    column = maps.column(_MAP, Mapping)
+    if column is None:
+        raise InputError(f"{where}: its records have no field {_MAP}")
+    info = Records(column.items, where)
+    names, ends = column.keys.to_pylist(), column.offsets.to_pylist()
+    if (wrong := next((name for name in names if "/" in name), None)) is not None:
+        raise InputError(f"{where}: {wrong!r} is no name of a file")
+    sizes, deleted = info.needed("size", int), info.needed("isDeleted", bool)
+    listed = list(zip(names, sizes.to_pylist(), deleted.to_pylist(), strict=True))
+    for (key, _), (begin, end) in zip(part.content.entries, pairwise(ends), strict=True):
+        _combine(known.setdefault(_text(key, where), {}), listed[begin:end])
+
+
+def _combine(files: _Files, listed: Iterable[tuple[str, int, bool]]) -> None:
     """A deletion takes the file away; sizes only grow, whichever order their writers come in."""
-    if "/" in name:
-        raise ValueError(f"{name!r} is no name of a file")
-    if not isinstance(info["isDeleted"], bool) or not isinstance(info["size"], int):
-        raise TypeError(f"{name!r} has no size, or does not say whether it is deleted")
-    known = files.get(name)
-    if known is not None and not info["isDeleted"]:
-        info = {"size": max(known["size"], info["size"]), "isDeleted": False}
-    files[name] = info
+    for name, size_bytes, deleted in listed:
+        known = files.get(name)
+        if known is not None and not deleted:
+            size_bytes = max(known[0], size_bytes)
+        files[name] = size_bytes, deleted

@@ -151,7 +151,7 @@ def _stats(records: Records, where: str) -> dict[str, list[WriteStat]]:
     ends, partitions = files.offsets.to_pylist(), column.keys.to_pylist()
     own = range(column.offsets[0].as_py(), column.offsets[1].as_py())
     named = ((partitions[at], listed[ends[at] : ends[at + 1]]) for at in own)
-    return {name: [_below_table(name, one) for one in stats] for name, stats in named}
+    return {name: _below_table(name, stats) for name, stats in named}
 
 
 def checked_write(body: dict[str, Any], where: str) -> dict[str, Any]:
@@ -173,8 +173,8 @@ def checked_write(body: dict[str, Any], where: str) -> dict[str, Any]:
                 raise InputError(f"{where}: not readable as a write (a partition's files are none)")
     if not stats:
         return body
-    named = {name: [_below_table(name, _stat(one, where)) for one in stats[name]] for name in stats}
-    return body | {_STATS: named}
+    named = {name: [_stat(one, where) for one in stats[name]] for name in stats}
+    return body | {_STATS: {name: _below_table(name, named[name]) for name in named}}
 
 
 def _stat(stated: Mapping[str, Any], where: str) -> WriteStat:
@@ -187,18 +187,21 @@ def _stat(stated: Mapping[str, Any], where: str) -> WriteStat:
     return path, file_id, size_bytes, max(rows - errors, 0)
 
 
-def _below_table(partition: str, stat: WriteStat) -> WriteStat:
-    """What is said of a file, whose path is below the table.
+def _below_table(partition: str, stats: list[WriteStat]) -> list[WriteStat]:
+    """What is said of files, whose paths are below the table.
 
     Where a write of version 6 finds a log that its own metadata lack, as one that died before has
     left it, Hudi 1.x names it by its address less the table's path. If that was given without the
     scheme, `file:p=1/.ID_...` is left.
     """
-    path, file_id, *_ = stat
-    if ":" not in path:
-        return stat
-    at = path.rfind(f"{partition}/.{file_id}_" if partition else f".{file_id}_")
-    return (path[at:], *stat[1:]) if ":" in path[: max(at, 0)] else stat
+    if not any(":" in path for path, *_ in stats):
+        return stats
+    begin = f"{partition}/." if partition else "."
+    ends = [path.rfind(f"{begin}{file_id}_") for path, file_id, *_ in stats]
+    return [
+        (one[0][at:], *one[1:]) if ":" in one[0][: max(at, 0)] else one
+        for one, at in zip(stats, ends, strict=True)
+    ]
 
 
 def instant_time(text: str, config: TableConfig) -> datetime | None:
