@@ -117,7 +117,7 @@ def _opened(
     check_names(names, where)
     _check_rows(file.metadata, where)
     if not is_known:
-        check_calendar(file.metadata, where)
+        check_calendar(file.metadata, own[1], where)
     return file, footer is not None
 
 

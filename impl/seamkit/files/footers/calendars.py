@@ -11,8 +11,9 @@ numbers back: they are refused, and not taken for what they are in all other fil
 
 from __future__ import annotations
 
+import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import Enum
 
 import numpy as np
@@ -24,6 +25,7 @@ from seambase.errors import RefusedError
 from seamkit.files.footers.chunks import leaves
 
 _KEY = b"org.apache.spark."
+_VERSION = _KEY + b"version"
 #: 1582-10-15, from which on both calendars agree, and 1900-01-01, from which on all offsets do.
 _GREGORIAN_DAY, _OFFSETS_DAY = -141427, -25567
 #: The first day, and that of instants, which mean the same to all where nothing tells a calendar.
@@ -63,11 +65,14 @@ def proleptic(days: pa.Array, calendar: Calendar, where: str) -> pa.Array:
     return pa.array(anew, mask=numbers.is_null().to_numpy(zero_copy_only=False)).view(days.type)
 
 
-def check_calendar(footer: pq.FileMetaData, where: str) -> None:
+def check_calendar(footer: pq.FileMetaData, body: bytes, where: str) -> None:
     """Refuse a file whose ranges tell, or do not rule out, that it has such days or times.
 
-    Times of INT96 have no ranges; see `check_int96`.
+    `body` is the footer's bytes. Times of INT96 have no ranges; see `check_int96`.
     """
+    # A footer's own words are copied whole when they are looked at, Bloom filters among them.
+    if _VERSION not in body or next(_early(footer, _GREGORIAN_DAY, _OFFSETS_DAY), None) is None:
+        return
     days = _first_days(footer.metadata, b"legacyDateTime", b"3.0.0")
     open_ = None if days is None else _open_column(footer, where, *days)
     if open_ is not None:
@@ -85,17 +90,24 @@ def check_unmarked(footer: pq.FileMetaData, where: str) -> bool:
 def _open_column(footer: pq.FileMetaData, where: str, day: int, day_of_times: int) -> str | None:
     """A column without ranges of such days or times; a range that tells of one is refused."""
     found = None
+    for found, is_told in _early(footer, day, day_of_times):
+        if is_told:
+            raise _refusal(where, found)
+    return found
+
+
+def _early(footer: pq.FileMetaData, day: int, day_of_times: int) -> Iterator[tuple[str, bool]]:
+    """Columns that may have days or times before these, and whether a range tells of one."""
     for number in range(footer.num_columns):
         column = footer.schema.column(number)
-        first = _first(json.loads(column.logical_type.to_json()), day, day_of_times)
+        first = _first(column.logical_type.to_json(), day, day_of_times)
         for group in range(footer.num_row_groups) if first is not None else ():
             known = footer.row_group(group).column(number).statistics
             if known is not None and known.has_min_max:
                 if known.min_raw < first:
-                    raise _refusal(where, column.path)
+                    yield column.path, True
             elif known is None or known.num_values:
-                found = column.path
-    return found
+                yield column.path, False
 
 
 def _is_unmarked(footer: pq.FileMetaData) -> bool:
@@ -108,7 +120,7 @@ def _is_unmarked(footer: pq.FileMetaData) -> bool:
     except UnicodeDecodeError:
         return False
     metadata = footer.metadata or {}
-    is_marked = _KEY + b"version" in metadata or metadata.get(b"writer.date.proleptic") == b"true"
+    is_marked = _VERSION in metadata or metadata.get(b"writer.date.proleptic") == b"true"
     return is_java and not is_marked
 
 
@@ -174,15 +186,17 @@ def _first_days(
     Versions are compared as texts, as Spark compares them.
     """
     metadata = words or {}
-    version = metadata.get(_KEY + b"version")
+    version = metadata.get(_VERSION)
     if version is None or (version >= since and _KEY + mark not in metadata):
         return None
     is_utc = metadata.get(_KEY + b"timeZone") == b"UTC"
     return _GREGORIAN_DAY, _GREGORIAN_DAY if is_utc else _OFFSETS_DAY
 
 
-def _first(kind: dict[str, object], day: int, day_of_times: int) -> int | None:
+@functools.lru_cache(maxsize=64)  # a file has many columns and few types
+def _first(stated: str, day: int, day_of_times: int) -> int | None:
     """The least number of a column that means the same to all; None for what has no days."""
+    kind = json.loads(stated)
     if kind["Type"] == "Date":
         return day
     if kind["Type"] == "Timestamp" and kind["isAdjustedToUTC"]:  # Spark leaves others as they are
