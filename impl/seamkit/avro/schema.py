@@ -31,6 +31,7 @@ class AvroType:
         children: fields of a record, branches of a union, the item of an array or map.
         names: field names of a record, symbols of an enum.
         defaults: by field name, for the fields that have a default.
+        renamed: fields that have other names, too.
         size: bytes of a fixed.
         attributes: all that the schema says of a fixed, words of others' among it.
     """
@@ -40,6 +41,7 @@ class AvroType:
     children: list[AvroType] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     defaults: dict[str, Any] = field(default_factory=dict)
+    renamed: set[str] = field(default_factory=set)
     size: int = 0
     precision: int = 0
     scale: int = 0
@@ -160,6 +162,8 @@ class _Parser:
             made.children.append(self.parse(entry.get("type"), namespace, inner))
             if "default" in entry:
                 made.defaults[name] = entry["default"]
+            if entry.get("aliases"):
+                made.renamed.add(name)
 
 
 def _whole(schema: Mapping[str, Any], key: str, where: str, default: int | None = None) -> int:

@@ -35,6 +35,7 @@ from seamkit.files.roaring import Positions
 from seamkit.files.storage import Storage
 from seamkit.tables.hive.json_reader import JsonReader
 from seamkit.tables.hive.line_reader import LineReader
+from seamkit.tables.hive.reader_schema import by_reader_schema
 from seamkit.tables.hive.row_format import Description, RowFormat
 from seamkit.tables.hive.sequence_reader import SequenceReader
 from seamkit.tables.hive.types import HiveType
@@ -104,8 +105,12 @@ def open_column_file(storage: Storage, path: str, description: Description) -> F
     ):
         pairs = zip(description.columns, by_name, strict=False)
         by_name = [replace(place, keys=(name,)) for name, place in pairs]
-    finder = Finder(None, Place("", (), by_name), reader.name)
-    return FoundReader(reader, partial(_find_column, finder, description.columns, holds_days))
+    file = Place("", (), by_name)
+    finder = Finder(None, file, reader.name)
+    find = partial(_find_column, finder, description.columns, holds_days)
+    if description.format != "avro":
+        return FoundReader(reader, find)
+    return FoundReader(reader, by_reader_schema(find, description, file, reader.name))
 
 
 def _check_no_events(reader: FileReader, description: Description) -> None:

@@ -18,6 +18,7 @@ from seamkit.tables.hive.line_reader import LineReader, without_first, without_l
 from seamkit.tables.hive.row_format import DESCRIPTOR, RowFormat
 from seamkit.tables.hive.table import HiveTable
 from seamkit.tables.hive.types import parse_type
+from seamkit_tests.samples.avro_schemas import container, optional, record
 
 COLUMNS = {"k": "int", "v": "string"}
 COMMA = {"field.delim": ","}
@@ -230,6 +231,48 @@ def test_events_of_a_transactional_table_are_no_rows(tmp_path: Path) -> None:
     stated = dict.fromkeys(names, "bigint") | {"row": "struct<k:bigint,v:string>"}
     found = HiveTable(tmp_path, columns=stated, file_format="orc").scan(columns=["row"])
     assert found.to_table().to_pylist() == [{"row": {"k": 1, "v": "a"}}]
+
+
+_OLD = record(k="int", w="string", s=record("s", x="int"))
+_NULL = {"type": optional("string"), "default": None}
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "lacks"),
+    [
+        # What Hive 2.3's classes read of the file's one row stands behind each.
+        ("d", {"type": "string", "default": "dd"}, "d"),  # dd
+        ("v", {**_NULL, "aliases": ["w"]}, "v"),  # a
+        ("K", {"type": ["int", "null"], "default": 9}, "K"),  # 9
+        ("K", {"type": optional("int"), "default": None}, "K"),  # null
+        ("d", {"type": optional("string")}, "d"),  # an error: no default
+        ("s", {"type": record("s", x="int")}, None),  # 7
+        ("s", {"type": record("s", y="string")}, "s.y"),
+        ("d", _NULL, None),  # null
+        ("w", {"type": "string", "default": "dd"}, None),  # a
+    ],
+)
+def test_avro_schemas_of_tables(
+    tmp_path: Path, name: str, field: dict[str, Any], lacks: str | None
+) -> None:
+    """A column that Hive's own schema gives a value is refused, and other columns are read."""
+    row = {"k": 1, "w": "a", "s": {"x": 7}}
+    (tmp_path / "f").write_bytes(container(_OLD, [row]))
+    kind = "struct<x:int,y:string>" if lacks == "s.y" else "struct<x:int>"
+    columns = {"k": "int", "w": "string", "d": "string", "v": "string", "s": kind}
+    literal = {"type": "record", "name": "r", "fields": [{"name": name, **field}]}
+    stated = {"avro.schema.literal": json.dumps(literal), "avro.schema.url": "hdfs://a/b"}
+    for properties in (stated, stated | {"avro.schema.literal": "none"}):
+        table = HiveTable(tmp_path, columns=columns, file_format="avro", properties=properties)
+        assert table.scan(["w"]).to_table().to_pylist() == [{"w": "a"}]
+        at_address = properties["avro.schema.literal"] == "none"
+        missing = (name if name in "dv" or lacks == "s.y" else None) if at_address else lacks
+        scan = table.scan([name.lower()])
+        if missing is None:
+            assert scan.to_table().to_pylist() == [{name.lower(): row.get(name.lower())}]
+            continue
+        with pytest.raises(RefusedError, match=f"lacks '{missing}'.*avro.schema"):
+            scan.to_table()
 
 
 @pytest.mark.filterwarnings("ignore::seambase.scan.TableWarning")
