@@ -114,8 +114,9 @@ class _CaseFile(CaseFile):
 class ScanCase(Case):
     """A case of the scan seam with the golden table it reads, written down in `file`.
 
-    `rows_only` is set where a file asks several questions: each then compares rows alone; what
-    must hold however they are asked is left to the second pass (`seambench.seams.scan.invariants`).
+    `rows_only` is set where a file asks several questions: each then compares rows alone (of
+    NaN, through a filter, too); what must hold however they are asked is left to the second pass
+    (`seambench.seams.scan.invariants`).
     `form` names a form of the table that is read (`seambench.seams.scan.forms`).
     """
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import builtins
 import itertools
+import math
 import os
 import shutil
 import tempfile
@@ -28,6 +29,7 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from seambase.scan import TableWarning
 from seambase.wording import counted
@@ -111,6 +113,8 @@ def _must_read(case: ScanCase, scanner: Scanner, request: ScanRequest) -> int | 
     # A peer may take seconds for a read: for both, the invariants are a pass of their own.
     if not (case.rows_only or scanner.kind == "peer"):
         _check_invariants(case, scanner, request, rows)
+    if scanner.kind != "peer" and scanner.capabilities.get("pushdown") and request.where is None:
+        _check_nans(scanner, request, rows, names)
     return problems.index(None) + 1 if len(answers) > 1 else None
 
 
@@ -267,6 +271,17 @@ def _check_filters(scan: Scan, rows: Rows, names: Sequence[str], *, relation: bo
     came = queried(scan, names, [where for where, _ in conditions], relation=relation)
     for (where, want), have in zip(conditions, came, strict=True):
         same_rows(where or whole, want, have, names)
+
+
+def _check_nans(scanner: Scanner, request: ScanRequest, rows: Rows, names: Sequence[str]) -> None:
+    """In Arrow, what is not at most infinity is NaN: DuckDB pushes no comparison of reals down."""
+    for at, name in enumerate(names):
+        want = [row for row in rows if isinstance(row[at], float) and row[at] != row[at]]
+        if want:
+            condition = ~(pc.field(name) <= math.inf)
+            dataset = scanner.open(request).dataset()
+            batches = dataset.to_batches(columns=list(names), filter=condition)
+            same_rows(f"{name} not at most infinity", want, rows_of(batches, names), names)
 
 
 def literal(value: str | int) -> str:
