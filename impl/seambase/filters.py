@@ -20,19 +20,39 @@ def filter_columns(expression: pc.Expression | None, schema: pa.Schema) -> list[
     """Names of the columns that a filter reads, in the order of `schema`."""
     if expression is None:
         return []
-    empty = pa.Table.from_batches([], schema)
-    problem = _binding_problem(empty, expression)
-    # An expression does not list its fields, but it stops binding once one of them is gone.
-    names = [
-        name
-        for name in (schema.names if problem is None else ())
-        if _binding_problem(empty.drop_columns([name]), expression) is not None
-    ]
+    problem = _binding_problem(schema, expression)
+    names = _read_by(expression, schema) if problem is None else []
     problem = problem or _kernel_problem([schema.field(name) for name in names], expression)
     if problem is not None:
         reason = filter_problem(problem, schema.names)
         raise UsageError(f"the filter {filter_text(expression)} does not fit the columns: {reason}")
     return names
+
+
+def _read_by(expression: pc.Expression, schema: pa.Schema) -> list[str]:
+    """The columns without which an expression that binds no longer does: it lists them nowhere.
+
+    A table may have thousands. Its text names those that it reads, and maybe others.
+    """
+    text = filter_text(expression)
+    named = [name for name in schema.names if name in text]
+    found = {name for name in named if _needed([name], schema, expression)}
+    known = set(named)
+    found.update(_needed([n for n in schema.names if n not in known], schema, expression))
+    return [name for name in schema.names if name in found]
+
+
+def _needed(names: Sequence[str], schema: pa.Schema, expression: pc.Expression) -> list[str]:
+    """Those of some columns without which an expression does not bind, by halves."""
+    out = set(names)
+    rest = pa.schema([field for field in schema if field.name not in out])
+    if _binding_problem(rest, expression) is None:
+        return []
+    if len(names) == 1:
+        return [*names]
+    middle = len(names) // 2
+    halves = names[:middle], names[middle:]
+    return [name for half in halves for name in _needed(half, schema, expression)]
 
 
 def all_of(*parts: pc.Expression | None) -> pc.Expression | None:
@@ -121,11 +141,12 @@ def _list_problem(fields: Sequence[pa.Field], expression: pc.Expression) -> str 
     return None
 
 
-def _binding_problem(empty: pa.Table, expression: pc.Expression) -> str | None:
+def _binding_problem(schema: pa.Schema, expression: pc.Expression) -> str | None:
     import pyarrow.dataset as ds
 
+    nothing = pa.RecordBatchReader.from_batches(schema, [])
     try:
-        ds.Scanner.from_batches(empty.to_reader(), filter=expression)
+        ds.Scanner.from_batches(nothing, filter=expression)
     except (pa.ArrowException, TypeError, ValueError, KeyError) as error:
         if "Precision is not great enough" in str(error):
             return (

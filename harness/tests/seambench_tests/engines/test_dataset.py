@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from seambase import filters
 from seambase.dataset import ScanDataset, original_errors
 from seambase.errors import InputError, RefusedError, SeambenchError, UsageError
 from seambase.filters import apply_filter, filter_columns
@@ -293,6 +294,26 @@ def test_filter_columns_names_what_a_filter_reads() -> None:
     schema = source().schema
     assert filter_columns(None, schema) == []
     assert filter_columns((pc.field("s") == "a") & pc.field("i").is_null(), schema) == ["i", "s"]
+
+
+@pytest.mark.parametrize("text", [None, "", "is_in(...)"])
+def test_filter_columns_of_thousands_take_few_looks(
+    text: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether an expression names its columns in its text or not, few bindings find them."""
+    schema = pa.schema([(f"c{number}", pa.int64()) for number in range(5000)])
+    looks, bind = [], filters._binding_problem
+
+    def look(*own: Any) -> str | None:
+        looks.append(own)
+        return bind(*own)
+
+    monkeypatch.setattr(filters, "_binding_problem", look)
+    if text is not None:
+        monkeypatch.setattr(filters, "filter_text", lambda _: text)
+    condition = (pc.field("c4321") > 5) & pc.field("c7").isin([1]) & (pc.field("c4999") < 3)
+    assert filter_columns(condition, schema) == ["c7", "c4321", "c4999"]
+    assert len(looks) < 100
 
 
 def test_apply_filter_leaves_unknown_rows_out() -> None:
