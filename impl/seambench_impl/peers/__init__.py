@@ -15,14 +15,16 @@ XFAILS = Path(__file__).with_name("xfails")
 class Named:
     """A peer whose known failures, if there are any, stand in the file of its name.
 
-    A writer that shares its name with a reader may name another file: an entry is about both else.
+    Attributes:
+        part: what the file's name ends with where the peer is only a part of what bears its name.
     """
 
     name: str
+    part: ClassVar[str] = ""
     #: What conformance is known to find in it.
     xfails: ClassVar[Path | None] = None
 
     def __init_subclass__(cls) -> None:
-        if "name" in vars(cls) and "xfails" not in vars(cls):
-            file = XFAILS / f"{cls.name}.toml"
+        if "name" in vars(cls):
+            file = XFAILS / f"{cls.name}{cls.part}.toml"
             cls.xfails = file if file.exists() else None

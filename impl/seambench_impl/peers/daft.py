@@ -13,7 +13,6 @@ import pyarrow as pa
 
 from seambench.contracts.scan import ScanRequest
 from seambench.contracts.table_writer import WriterStep
-from seambench_impl.peers import XFAILS
 from seambench_impl.peers.peer_scan import HudiReader, Opened, SnapshotReader, import_peer, opened
 from seambench_impl.peers.peer_writer import PeerWriter, WriterElsewhere
 from seambench_impl.peers.pyiceberg import PyicebergWriter, static_table
@@ -141,7 +140,6 @@ class DaftDeltaWriter(WriterElsewhere):
     name = "daft-delta"
     format = "delta"
     runs = "seambench_impl.peers.daft:DaftDeltaSteps"
-    xfails = XFAILS / "daft-delta-writer.toml"
     does = ("create", "open", "append", "overwrite")
     more = ("partitions",)
 

@@ -32,6 +32,7 @@ class PeerWriter(Named):
         more: further words that it states.
     """
 
+    part = "-writer"
     package: ClassVar[str]
     extra: ClassVar[str | None] = "peers"
     format: ClassVar[str]
@@ -137,6 +138,7 @@ class WriterElsewhere(Named, CommandWriter):
     """
 
     name: str
+    part = "-writer"
     seam: ClassVar[str] = "scan"
     format: ClassVar[str]
     runs: ClassVar[str]
