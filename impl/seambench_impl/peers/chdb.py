@@ -140,15 +140,20 @@ _TYPES: Mapping[pa.DataType, str] = {
 
 
 def _type(kind: pa.DataType) -> str:
-    """ClickHouse's type; lists, maps and structs cannot be null there."""
+    """ClickHouse's type, of nullable values; lists, maps and structs cannot be null there."""
+    plain = _plain_type(kind)
+    return plain if pa.types.is_nested(kind) else f"Nullable({plain})"
+
+
+def _plain_type(kind: pa.DataType) -> str:
     if pa.types.is_list(kind):
         return f"Array({_type(kind.value_type)})"
     if pa.types.is_map(kind):
-        return f"Map({_type(kind.key_type)[9:-1]}, {_type(kind.item_type)})"
+        return f"Map({_plain_type(kind.key_type)}, {_type(kind.item_type)})"
     if pa.types.is_struct(kind):
         return f"Tuple({', '.join(f'{_quoted(one.name)} {_type(one.type)}' for one in kind)})"
     if pa.types.is_decimal(kind):
-        return f"Nullable(Decimal({kind.precision}, {kind.scale}))"
+        return f"Decimal({kind.precision}, {kind.scale})"
     if kind not in _TYPES:
         raise RefusedError(f"ClickHouse has no type of its own for {kind}")
-    return f"Nullable({_TYPES[kind]})"
+    return _TYPES[kind]

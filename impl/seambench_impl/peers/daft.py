@@ -13,9 +13,10 @@ import pyarrow as pa
 
 from seambench.contracts.scan import ScanRequest
 from seambench.contracts.table_writer import WriterStep
+from seambench_impl.peers.deltalake import OverDeltaRs
 from seambench_impl.peers.peer_scan import HudiReader, Opened, SnapshotReader, import_peer, opened
 from seambench_impl.peers.peer_writer import PeerWriter, WriterElsewhere
-from seambench_impl.peers.pyiceberg import PyicebergWriter, static_table
+from seambench_impl.peers.pyiceberg import OverPyiceberg, static_table
 
 
 def _of_frame(frame: Any) -> Opened:
@@ -63,75 +64,46 @@ class DaftHudiReader(HudiReader):
         return whole, read
 
 
-class DaftDeltaSteps(PeerWriter):
+def _frame(step: WriterStep, writer: PeerWriter) -> Any:
+    return import_peer("daft", writer.name, writer.extra).from_arrow(step.rows)
+
+
+class DaftDeltaSteps(OverDeltaRs):
     """daft as a writer, where it is installed: `DataFrame.write_deltalake`."""
 
     name = "daft-delta"
     package = "daft"
     extra = None
-    format = "delta"
     more = ("partitions",)
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._taken_up: Any = None
-
     def steps(self) -> Mapping[str, Callable[[WriterStep], None]]:
-        """What it does; data files are daft's, commits delta-rs's."""
+        """What it does."""
         return {
-            "create": self._create,
-            "open": self._take_up,
+            "create": lambda step: self._write(
+                step,
+                "error",
+                partition_cols=list(step.partitions) or None,
+                configuration=dict(step.properties) or None,
+            ),
+            "open": self.take_up,
             "append": lambda step: self._write(step, "append"),
             "overwrite": lambda step: self._write(step, "overwrite"),
         }
 
-    def _create(self, step: WriterStep) -> None:
-        self._write(
-            step,
-            "error",
-            partition_cols=list(step.partitions) or None,
-            configuration=dict(step.properties) or None,
-        )
-
-    def _take_up(self, step: WriterStep) -> None:
-        self._taken_up = import_peer("deltalake", self.name, None).DeltaTable(str(step.table))
-
     def _write(self, step: WriterStep, mode: str, **options: Any) -> None:
-        taken_up, self._taken_up = self._taken_up, None
-        frame = import_peer("daft", self.name, None).from_arrow(step.rows)
-        frame.write_deltalake(taken_up or str(step.table), mode=mode, **options)
+        _frame(step, self).write_deltalake(self.target(step), mode=mode, **options)
 
 
-class DaftIcebergSteps(PeerWriter):
-    """daft as a writer over a table that pyiceberg made: `DataFrame.write_iceberg`."""
+class DaftIcebergSteps(OverPyiceberg):
+    """daft as a writer, where it is installed: `DataFrame.write_iceberg`."""
 
     name = "daft-iceberg"
     package = "daft"
     extra = None
-    format = "iceberg"
-    more = ("partitions",)
 
-    def __init__(self) -> None:
-        self._below = PyicebergWriter()
-        super().__init__()
-
-    def steps(self) -> Mapping[str, Callable[[WriterStep], None]]:
-        """What it does; data files are daft's, manifests pyiceberg's."""
-        return {
-            "create": self._below.create,
-            "open": self._below.take_up,
-            "append": self._write,
-            "overwrite": self._write,
-        }
-
-    def step(self, step: WriterStep) -> None:
-        """See `seambench.contracts.table_writer.TableWriter`."""
-        super().step(step)
-        self._below.publish(step.table)
-
-    def _write(self, step: WriterStep) -> None:
-        frame = import_peer("daft", self.name, None).from_arrow(step.rows)
-        frame.write_iceberg(self._below.table, mode=step.do)
+    def write(self, step: WriterStep, table: Any) -> None:
+        """See `OverPyiceberg`."""
+        _frame(step, self).write_iceberg(table, mode=step.do)
 
 
 class DaftDeltaWriter(WriterElsewhere):

@@ -41,22 +41,37 @@ class DeltaRsReader(SnapshotReader):
         return opened(dataset.schema, lambda names: dataset.to_table(columns=names))
 
 
-class DeltaRsWriter(PeerWriter):
-    """delta-rs (PyPI `deltalake`): tables written by its own engine."""
+class OverDeltaRs(PeerWriter):
+    """A writer whose commits are delta-rs's."""
 
-    name = package = "deltalake"
     format = "delta"
-    more = ("keys", "partitions")
 
     def __init__(self) -> None:
         super().__init__()
         self._taken_up: Any = None
 
+    def take_up(self, step: WriterStep) -> None:
+        """Hold the table's state for the next step."""
+        delta_rs = import_peer("deltalake", self.name, self.extra)
+        self._taken_up = delta_rs.DeltaTable(str(step.table))
+
+    def target(self, step: WriterStep) -> Any:
+        """The table by the state that was taken up for this step, or its address."""
+        taken_up, self._taken_up = self._taken_up, None
+        return taken_up or str(step.table)
+
+
+class DeltaRsWriter(OverDeltaRs):
+    """delta-rs (PyPI `deltalake`): tables written by its own engine."""
+
+    name = package = "deltalake"
+    more = ("keys", "partitions")
+
     def steps(self) -> Mapping[str, Callable[[WriterStep], None]]:
         """What it does."""
         return {
             "create": self._create,
-            "open": self._take_up,
+            "open": self.take_up,
             "append": lambda step: self._write(step, "append"),
             "overwrite": lambda step: self._write(step, "overwrite"),
             "delete": lambda step: self._open(step).delete(in_sql(step.where)),
@@ -81,13 +96,10 @@ class DeltaRsWriter(PeerWriter):
             configuration=dict(step.properties) or None,
         )
 
-    def _take_up(self, step: WriterStep) -> None:
-        self._taken_up = _deltalake().DeltaTable(str(step.table))
-
     def _open(self, step: WriterStep) -> Any:
         """The table by the state that was taken up for this step, or by the newest."""
-        taken_up, self._taken_up = self._taken_up, None
-        return taken_up or _deltalake().DeltaTable(str(step.table))
+        target = self.target(step)
+        return _deltalake().DeltaTable(target) if isinstance(target, str) else target
 
     def _write(self, step: WriterStep, mode: str) -> None:
         _deltalake().write_deltalake(self._open(step), step.rows, mode=mode)

@@ -16,9 +16,10 @@ from seambench.contracts.scan import ScanRequest
 from seambench.contracts.table_writer import WriterStep
 from seambench_impl.peers import XFAILS
 from seambench_impl.peers.arrow_ipc import ForeignArrowSerde
+from seambench_impl.peers.deltalake import OverDeltaRs
 from seambench_impl.peers.peer_scan import Opened, SnapshotReader, import_peer, opened
 from seambench_impl.peers.peer_writer import CODEC, GROUP_ROWS, FileWriter, PeerWriter
-from seambench_impl.peers.pyiceberg import PyicebergWriter, static_table
+from seambench_impl.peers.pyiceberg import OverPyiceberg, static_table
 
 
 def _of_frame(frame: Any) -> Opened:
@@ -63,16 +64,11 @@ class _PolarsWriter(PeerWriter):
         return import_peer("polars", self.name, "peers").from_arrow(step.rows)
 
 
-class PolarsDeltaWriter(_PolarsWriter):
+class PolarsDeltaWriter(_PolarsWriter, OverDeltaRs):
     """polars: `DataFrame.write_delta`."""
 
     name = "polars-delta"
-    format = "delta"
     more = ("keys", "partitions")
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._taken_up: Any = None
 
     def steps(self) -> Mapping[str, Callable[[WriterStep], None]]:
         """What it does."""
@@ -83,61 +79,34 @@ class PolarsDeltaWriter(_PolarsWriter):
                 partition_by=list(step.partitions) or None,
                 configuration=dict(step.properties) or None,
             ),
-            "open": self._take_up,
+            "open": self.take_up,
             "append": lambda step: self._write(step, "append"),
             "overwrite": lambda step: self._write(step, "overwrite"),
             "upsert": self._upsert,
         }
 
-    def _take_up(self, step: WriterStep) -> None:
-        self._taken_up = import_peer("deltalake", self.name, "peers").DeltaTable(str(step.table))
-
-    def _target(self, step: WriterStep) -> Any:
-        """The table by the state that was taken up for this step, or its address."""
-        taken_up, self._taken_up = self._taken_up, None
-        return taken_up or str(step.table)
-
     def _write(self, step: WriterStep, mode: str, **options: Any) -> None:
         self._frame(step).write_delta(
-            self._target(step), mode=mode, delta_write_options=options or None
+            self.target(step), mode=mode, delta_write_options=options or None
         )
 
     def _upsert(self, step: WriterStep) -> None:
         same = " AND ".join(f't."{key}" = s."{key}"' for key in step.keys)
         aliases = {"predicate": same, "source_alias": "s", "target_alias": "t"}
         merging = self._frame(step).write_delta(
-            self._target(step), mode="merge", delta_merge_options=aliases
+            self.target(step), mode="merge", delta_merge_options=aliases
         )
         merging.when_matched_update_all().when_not_matched_insert_all().execute()
 
 
-class PolarsIcebergWriter(_PolarsWriter):
-    """polars: `DataFrame.write_iceberg`, over a table that pyiceberg made."""
+class PolarsIcebergWriter(_PolarsWriter, OverPyiceberg):
+    """polars: `DataFrame.write_iceberg`."""
 
     name = "polars-iceberg"
-    format = "iceberg"
-    more = ("partitions",)
 
-    def __init__(self) -> None:
-        self._below = PyicebergWriter()
-        super().__init__()
-
-    def steps(self) -> Mapping[str, Callable[[WriterStep], None]]:
-        """What it does."""
-        return {
-            "create": self._below.create,
-            "open": self._below.take_up,
-            "append": lambda step: self._write(step, "append"),
-            "overwrite": lambda step: self._write(step, "overwrite"),
-        }
-
-    def step(self, step: WriterStep) -> None:
-        """See `seambench.contracts.table_writer.TableWriter`."""
-        super().step(step)
-        self._below.publish(step.table)
-
-    def _write(self, step: WriterStep, mode: str) -> None:
-        self._frame(step).write_iceberg(self._below.table, mode=mode)
+    def write(self, step: WriterStep, table: Any) -> None:
+        """See `OverPyiceberg`."""
+        self._frame(step).write_iceberg(table, mode=step.do)
 
 
 class PolarsFiles(FileWriter):

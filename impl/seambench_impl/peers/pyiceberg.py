@@ -137,6 +137,39 @@ class PyicebergWriter(PeerWriter):
                     schema.update_column(step.column, field_type=_iceberg_type(step))
 
 
+class OverPyiceberg(PeerWriter):
+    """A writer of rows by another library, over a table that pyiceberg makes."""
+
+    format = "iceberg"
+    more = ("partitions",)
+
+    def __init__(self) -> None:
+        self._below = PyicebergWriter()
+        super().__init__()
+
+    def steps(self) -> Mapping[str, Callable[[WriterStep], None]]:
+        """What it does."""
+        return {
+            "create": self._below.create,
+            "open": self._below.take_up,
+            **dict.fromkeys(
+                ("append", "overwrite"), lambda step: self.write(step, self._below.table)
+            ),
+        }
+
+    def step(self, step: WriterStep) -> None:
+        """See `seambench.contracts.table_writer.TableWriter`."""
+        super().step(step)
+        self._below.publish(step.table)
+
+    def _write(self, step: WriterStep) -> None:
+        self.write(step, self._below.table)
+
+    def write(self, step: WriterStep, table: Any) -> None:
+        """Append the rows of a step, or put them in place of all others."""
+        raise NotImplementedError
+
+
 def _expression(where: Sequence[Test]) -> Any:
     """Tests as a filter of Iceberg, where a null is another than any value: SQL leaves it out."""
     of = import_peer("pyiceberg.expressions", "pyiceberg", "iceberg")
