@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import metadata
@@ -181,7 +182,7 @@ def _link(folder: Path) -> None:
     for target in _ours():
         link = site / target.name
         if not link.is_symlink() or link.readlink() != target:
-            fresh = site / f".{target.name}.{os.getpid()}"
+            fresh = site / f".{target.name}.{os.getpid()}-{threading.get_ident()}"
             fresh.symlink_to(target)
             fresh.replace(link)
 

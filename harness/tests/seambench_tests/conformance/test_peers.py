@@ -2,6 +2,7 @@
 
 import dataclasses
 import subprocess
+import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -153,6 +154,27 @@ def test_two_that_ask_at_once_get_the_environment_of_one(
         pythons = {*threads.map(lambda _: environments.python_of(PEER, "1.0"), range(2))}
     assert len(began) == len(pythons) == 1
     assert [*bare.iterdir()] == [python.parents[1] for python in pythons]
+
+
+@pytest.mark.usefixtures("bare")
+def test_two_threads_that_link_at_once_each_use_a_name_of_their_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Both have made their new link before either puts it in place."""
+    python = environments.python_of(PEER, "1.0")
+    [ours] = (python.parents[1] / "lib").glob("python3*/site-packages/seambase")
+    ours.unlink()
+    both, replace = threading.Barrier(2, timeout=10), Path.replace
+
+    def together(fresh: Path, target: Path) -> Path:
+        both.wait()
+        return replace(fresh, target)
+
+    monkeypatch.setattr(Path, "replace", together)
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(lambda _: environments.python_of(PEER, "1.0"), range(2)))
+    assert (ours / "errors.py").exists()
+    assert not [*ours.parent.glob(".seambase*")]
 
 
 def test_an_environment_tells_whose_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
