@@ -2,7 +2,7 @@
 
 Usage: `python -m seambench_suites.conformance.overhead [--seam scan ...] [--checks]`. Every case of
 a seam is put to our own implementation in this process, each of whose calls is timed: what is left
-of the case is the harness's, its witnesses among it. DuckDB's queries over a scan are asked of the
+of the case is the harness's, its witnesses among it. Queries over a scan's dataset are asked of the
 rows that the implementation gave, held in memory, and are the harness's, too. Cases of exchanges
 with receivers in other processes, which start them, stand apart. To that comes what a case costs on
 its way to another process and back. With `--checks` the seams are then checked as `seambench check`
@@ -28,6 +28,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
@@ -193,15 +194,20 @@ class _Judged(NamedTuple):
 @contextmanager
 def _noted(clock: _Clock) -> Iterator[None]:
     """Have queries asked of rows in memory, and the threads of checks noted."""
-    query, pool = check.queried, exchange_check._threads()
+    query, nans, pool = check.queried, check._check_nans, exchange_check._threads()
 
-    def timed(scan: Any, *args: Any, **named: Any) -> Any:
+    def held(scan: Any) -> Any:
         plain = scan._inner if isinstance(scan, _Watched) else scan
-        held: Any = _Held(clock.timed(lambda: plain.to_reader().read_all()))
-        return query(held, *args, **named)
+        return _Held(clock.timed(lambda: plain.to_reader().read_all()))
+
+    def asked(scanner: Any, *args: Any) -> None:
+        nans(SimpleNamespace(open=lambda request: held(scanner.open(request))), *args)
 
     with (
-        patch.object(check, "queried", timed),
+        patch.object(
+            check, "queried", lambda scan, *args, **named: query(held(scan), *args, **named)
+        ),
+        patch.object(check, "_check_nans", asked),
         patch.object(exchange_check, "_threads", lambda: _Threads(clock, pool)),
     ):
         yield

@@ -9,6 +9,7 @@ import pytest
 
 from seambench.conformance.load import find_case, load_cases
 from seambench.contracts import registry
+from seambench.contracts.scan import ScanRequest
 from seambench.records.verdicts import Arrived
 from seambench.seams.column import check as column_check
 from seambench.seams.exchange.cases import ExchangeCase
@@ -54,6 +55,22 @@ def test_time_of_the_implementation_is_not_the_harnesss(
     monkeypatch.setattr(registry, "resolve", lambda *_: slow)
     assert overhead._of_cases(seam, [find_case(_CASES[seam])]).wrong == []
     assert 0 < _of(seam) < _MILLIS
+
+
+def test_time_of_datasets_that_arrow_filters_is_not_the_harnesss(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Those with NaN are read once more, by a condition that is not asked through DuckDB."""
+    right = registry.resolve("scan", "auto")
+
+    def opened(request: ScanRequest) -> Any:
+        scan = right.open(request)
+        read = _busy(scan.dataset().to_batches)
+        return Bent(scan, dataset=lambda: Bent(None, to_batches=read))
+
+    monkeypatch.setattr(registry, "resolve", lambda *_: Bent(right, open=opened))
+    monkeypatch.setitem(_CASES, "scan", "scan/delta/writers/deltalake/types/newest")
+    assert 0 < _of("scan") < _MILLIS
 
 
 def test_time_of_every_thread_of_the_harness_is(monkeypatch: pytest.MonkeyPatch) -> None:
