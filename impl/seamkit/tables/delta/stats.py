@@ -1,14 +1,15 @@
 """Statistics of data files in the log: what holds for all rows of a file.
 
 Minima and maxima bound the values, and need not be values themselves: with deletion vectors they
-may be wide, texts are cut (the maximum upwards), and timestamps are cut down to milliseconds. So
-they serve to leave files out, and for nothing else. Floating-point numbers are passed over: writers
-differ in what NaN does to them. Long decimals are widened where they could be of a double:
-delta-rs makes one of each decimal, so that a minimum may lie above the values.
+may be wide, texts are cut (the maximum upwards), and timestamps are cut down to milliseconds, their
+zones to minutes. So they serve to leave files out, and for nothing else. Floating-point numbers are
+passed over: writers differ in what NaN does to them. Long decimals are widened where they could be
+of a double: delta-rs makes one of each decimal, so that a minimum may lie above the values.
 """
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -33,6 +34,9 @@ _DOUBLE_KEEPS, _DOUBLE_SHOWS = 15, 17
 _DOUBLE_IS_OFF = Decimal("1e-15")
 #: What delta-rs says of decimals without digits behind the point that are beyond it.
 _FIRST_INT64, _LAST_INT64 = -(2**63), 2**63 - 1
+_MILLISECOND, _MINUTE = dt.timedelta(milliseconds=1), dt.timedelta(minutes=1)
+#: Since when all zones of the world are whole minutes from UTC: Liberia's was the last, in 1972.
+_WHOLE_MINUTES = pa.scalar(dt.datetime(1973, 1, 1, tzinfo=dt.UTC), pa.timestamp("us", "UTC"))
 #: What broken statistics raise: numbers of no type, fields in another's place, endless nesting.
 _BROKEN = (
     *(InputError, ValueError, ArithmeticError),
@@ -88,11 +92,21 @@ def _of_column(stats: Mapping[str, Any], field: Field, is_tight: bool) -> Column
     kind = field.type
     low = _value((stats.get("minValues") or {}).get(field.physical), kind, ROUND_FLOOR)
     high = _value((stats.get("maxValues") or {}).get(field.physical), kind, ROUND_CEILING)
-    if pa.types.is_timestamp(kind) and high is not None:
-        high = pc.add_checked(high, pa.scalar(1000, pa.duration("us")))
+    if pa.types.is_timestamp(kind):
+        low, high = _moved(low, -_lost(low)), _moved(high, _lost(high) + _MILLISECOND)
     loose = pa.types.is_timestamp(kind) or pa.types.is_string(kind) or _is_long(kind)
     exact = is_tight and not loose
     return ColumnRange(nulls, low, high, (exact, exact))
+
+
+def _lost(bound: pa.Scalar | None) -> dt.timedelta:
+    """How far a bound may be off since Spark tells the zone that it is in without its seconds."""
+    is_old = bound is not None and bound.type.tz and pc.less(bound, _WHOLE_MINUTES).as_py()
+    return _MINUTE if is_old else dt.timedelta()
+
+
+def _moved(bound: pa.Scalar | None, by: dt.timedelta) -> pa.Scalar | None:
+    return None if bound is None else pc.add_checked(bound, pa.scalar(by, pa.duration("us")))
 
 
 def _is_long(kind: pa.DataType) -> bool:
