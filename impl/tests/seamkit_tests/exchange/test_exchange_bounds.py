@@ -370,37 +370,6 @@ def test_a_window_overrun_over_a_socket_is_answered(tmp_path: Path) -> None:
         _until(lambda: server.allocator.counters().live_blocks == 0)
 
 
-def test_a_sender_that_falls_silent_is_given_up(tmp_path: Path) -> None:
-    """Silence has a limit, unless the sender waits for us; its reader learns of it."""
-    registry, source = known()
-    place = f"unix:{tmp_path / 's'}"
-    server = SocketServer(registry, place, beat_seconds=0.05, silence_seconds=0.2)
-    with contextlib.closing(server), _peer(server) as peer:
-        peer.sendall(_frame(announcement(0)))
-        *_, last = _said(peer)
-        assert last == Answer(0, -1, "the sender said nothing for 0.2 s")
-        with pytest.raises(ExchangeFailedError, match=r"sender 0 is lost .* said nothing"):
-            source.read(0, PATIENCE)
-
-
-def test_a_sender_that_is_kept_waiting_may_be_silent(tmp_path: Path) -> None:
-    """An answer that is withheld is our silence, not the sender's."""
-    registry, source = known(exchg_node_buffer_size_bytes=0)
-    place = f"unix:{tmp_path / 's'}"
-    server = SocketServer(registry, place, beat_seconds=0.05, silence_seconds=0.2)
-    rows = bytes(STREAMS.encode(sample_batch(0, 5)))
-    with contextlib.closing(server), _peer(server) as peer:
-        peer.sendall(
-            _frame(announcement(0)) + _frame(Request(0, 0, (Chunk(rows, len(rows)),), False, 0))
-        )
-        time.sleep(0.5)
-        read = source.read(0, PATIENCE)
-        assert read is not None
-        assert len(read) == 5
-        peer.sendall(_frame(Request(0, 0, (), True, 1)))
-        assert source.read(0, PATIENCE) is None
-
-
 def test_a_server_out_of_file_numbers_accepts_again(server: SocketServer) -> None:
     """EMFILE passes; a server that stopped for it would be deaf for ever."""
     late = socket.socket(socket.AF_UNIX)
