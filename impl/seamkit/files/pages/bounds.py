@@ -55,7 +55,7 @@ class ColumnPages:
 
     @functools.cached_property
     def _ends(self) -> list[tuple[Any, Any]]:
-        return list(zip(self.least.to_pylist(), self.greatest.to_pylist(), strict=True))
+        return list(zip(_in_python(self.least), _in_python(self.greatest), strict=True))
 
     @functools.cached_property
     def common(self) -> pc.Expression | None:
@@ -81,12 +81,21 @@ class ColumnPages:
         if own is None or any(type(value) is not own for value in values):
             return None
         ordered = sorted(values)
+        if own is dt.date:
+            ordered = _in_python(pa.array(ordered, pa.date32()))
         return np.array(
             [
                 not void and _has_between(ordered, *ends)
                 for void, ends in zip(self.is_null, self._ends, strict=True)
             ]
         )
+
+
+def _in_python(values: pa.Array) -> list[Any]:
+    """Values in Python; days and times, of which it does not have all, as their numbers."""
+    if pa.types.is_temporal(values.type):
+        values = values.view(pa.int32() if values.type.bit_width == 32 else pa.int64())
+    return list(values.to_pylist())
 
 
 def _has_between(ordered: Sequence[Any], least: Any, greatest: Any) -> bool:

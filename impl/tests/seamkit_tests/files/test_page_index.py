@@ -237,6 +237,26 @@ def test_pages_of_spark_give_the_rows_that_spark_reads(in_pages: list[int]) -> N
     assert max(in_pages) < 400
 
 
+@pytest.mark.parametrize(
+    "kind", [pa.date32(), pa.timestamp("us"), pa.timestamp("us", "UTC")], ids=str
+)
+def test_days_and_times_that_python_has_not(
+    kind: pa.DataType, tmp_path: Path, in_pages: list[int]
+) -> None:
+    """Pages of years before 1 and after 9999 are left out, and read, as all others are."""
+    days = pa.array([day for day in (-720_000, 0, 3_789_000) for _ in range(100)], pa.int32())
+    whole = pa.table({"v": days.view(pa.date32()).cast(kind)})
+    reader, v = _write(tmp_path / "a.parquet", whole), pc.field("v")
+    for at in (0, 100, 200):
+        value = whole["v"][at]
+        for condition in (v == value, v.isin(pa.array([value])), v > value, ~(v == value)):
+            assert _same(_read(reader, condition, ["v"], ["v"]), whole.filter(condition))
+    today = v.isin([dt.date(1970, 1, 1), dt.date(1970, 1, 2)])
+    if pa.types.is_date32(kind):
+        assert _same(_read(reader, today, ["v"], ["v"]), whole[100:200])
+    assert in_pages.count(100) > 4
+
+
 _GOLDEN = Path(__file__).parents[1] / "golden"
 _SPARK_FILTERS = {
     "id = 777": pc.field("id") == 777,
