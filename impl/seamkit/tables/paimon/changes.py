@@ -105,7 +105,7 @@ class ChangePlanner:
         if snapshot is not None:
             then = read_options(self.schemas.load(snapshot.schema_id))
             options = replace(options, has_vectors=then.has_vectors)
-        return Planner(self.storage, self.schemas, self.schema, options, snapshot)
+        return Planner(self.storage, self.schemas, self.schema, options, snapshot, self.snapshots)
 
     def _read_plan(
         self, units: Sequence[ReadUnit], what: str, schema: pa.Schema | None = None

@@ -49,7 +49,7 @@ from seamkit.tables.paimon.metadata.schemas import (
     TableSchema,
     read_options,
 )
-from seamkit.tables.paimon.metadata.snapshots import Snapshot
+from seamkit.tables.paimon.metadata.snapshots import Snapshot, SnapshotFolder
 
 #: Of merge engines that leave one row of a key as it is, which one.
 _ROW_LEFT: Mapping[str, Literal["last", "first"]] = {"deduplicate": "last", "first-row": "first"}
@@ -154,17 +154,24 @@ _WAITING = -2
 
 @dataclass(frozen=True)
 class Planner:
-    """Plans the buckets of one snapshot, with its vectors; without one, files as written."""
+    """Plans the buckets of one snapshot, with its vectors; without one, files as written.
+
+    Attributes:
+        history: the snapshots that are left, against which those vectors are held.
+    """
 
     storage: Storage
     schemas: Schemas
     schema: TableSchema
     options: ReadOptions
     snapshot: Snapshot | None
+    history: SnapshotFolder
 
     @cached_property
     def _vectors(self) -> Mapping[VectorKey, VectorRange]:
-        return {} if self.snapshot is None else live_vectors(self.storage, self.snapshot)
+        if self.snapshot is None:
+            return {}
+        return live_vectors(self.storage, self.snapshot, self.history)
 
     @cached_property
     def _partition_types(self) -> Sequence[pa.DataType]:

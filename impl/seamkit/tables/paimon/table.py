@@ -239,7 +239,7 @@ class PaimonTable(FolderTable):
                 f"{snapshot.where}: it has the schema {snapshot.schema_id}, and the newest that is "
                 f"there is {self._newest_schema.id}"
             )
-        planner = Planner(self._storage, self._schemas, schema, options, snapshot)
+        planner = Planner(self._storage, self._schemas, schema, options, snapshot, self._snapshots)
         units, notes = planner.units(files, read_optimized=query == "read-optimized")
         return ReadPlan(
             table=root,

@@ -111,6 +111,17 @@ def test_a_field_that_entries_must_have_is_not_done_without(
         PaimonTable(str(table)).scan()
 
 
+def _cut_behind_header(file: Path, lost: int = 0) -> None:
+    content = file.read_bytes()
+    marker = content[-16:]  # of each block, and of the header
+    file.write_bytes(content[: content.index(marker) + 16 - lost])
+
+
+def _index_manifest(table: Path, snapshot: int) -> Path:
+    said = json.loads((table / f"snapshot/snapshot-{snapshot}").read_text(encoding="utf-8"))
+    return table / "manifest" / str(said["indexManifest"])
+
+
 @pytest.mark.parametrize("lost", range(17))
 def test_a_manifest_of_vectors_that_ends_with_its_header_is_refused(
     lost: int, tmp_path: Path
@@ -118,24 +129,42 @@ def test_a_manifest_of_vectors_that_ends_with_its_header_is_refused(
     """Cut behind the header or within its marker, it would bring deleted rows back."""
     table = unpack_paimon("append-vectors", tmp_path)
     for file in table.glob("manifest/index-manifest-*"):
-        content = file.read_bytes()
-        marker = content[-16:]  # of each block, and of the header
-        file.write_bytes(content[: content.index(marker) + 16 - lost])
+        _cut_behind_header(file, lost)
+
     with pytest.raises(InputError, match="index-manifest"):
         PaimonTable(str(table)).scan().to_table()
 
 
-def test_a_list_of_manifests_that_ends_with_its_header_is_refused(tmp_path: Path) -> None:
-    """A list of another length than its snapshot says is no list of nothing (1.x)."""
-    table = unpack_paimon("core-vectors-64", tmp_path)
-    snapshot = json.loads((table / "snapshot" / "snapshot-2").read_text("utf-8"))
-    file = table / "manifest" / snapshot["deltaManifestList"]
-    content = file.read_bytes()
-    file.write_bytes(content[: content.index(content[-16:]) + 16])
-    with pytest.raises(
-        InputError, match=f"{file.name}: .* bytes where {len(content):,} are stated"
-    ):
-        PaimonTable(str(table)).scan(as_of="2").to_table()
+@pytest.mark.parametrize(
+    ("name", "cut", "newest"),
+    [
+        ("append-vectors", 2, 2),  # nothing was there to empty
+        ("append-vectors", 4, 4),  # files that had vectors are live
+        ("append-vectors", 4, 5),  # nor is that of a later snapshot read
+        ("append-vectors-emptied", 6, 6),  # the one before it is empty, too
+    ],
+)
+def test_an_empty_manifest_of_vectors_is_held_against_the_one_before(
+    name: str, cut: int, newest: int, tmp_path: Path
+) -> None:
+    """Only a commit that takes the last files with vectors away leaves one without entries."""
+    table = unpack_paimon(name, tmp_path)
+    _cut_behind_header(_index_manifest(table, cut))
+    rows = [PaimonTable(str(table)).scan(as_of=n).count_rows() for n in range(1, cut)]
+    assert all(rows)
+    with pytest.raises(InputError, match="without any entry"):
+        PaimonTable(str(table)).scan(as_of=newest).to_table()
+
+
+@pytest.mark.parametrize("gone", [3, 4])
+def test_an_empty_manifest_is_believed_where_what_was_before_it_has_expired(
+    gone: int, tmp_path: Path
+) -> None:
+    """Nothing is left that would tell; its snapshot or a later one may be the first."""
+    table = unpack_paimon("append-vectors-emptied", tmp_path)
+    for number in range(1, gone + 1):
+        (table / f"snapshot/snapshot-{number}").unlink()
+    assert PaimonTable(str(table)).scan(as_of=5).to_table().num_rows == 5
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ either up to seven bytes and their number, or offset and length.
 from __future__ import annotations
 
 import struct
+from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -29,7 +30,7 @@ from seamkit.files.orc import OrcReader
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.reader import FileReader
 from seamkit.files.storage import Storage
-from seamkit.tables.paimon.metadata.snapshots import ManifestList, Snapshot
+from seamkit.tables.paimon.metadata.snapshots import ManifestList, Snapshot, SnapshotFolder
 
 _HEADER_BITS = 8
 _COMPACT_DIGITS = 18
@@ -233,20 +234,32 @@ def added_files(storage: Storage, manifest_list: ManifestList) -> list[FileEntry
     found = []
     for kind, entry in _entries(storage, manifest_list):
         if kind != _ADD:
-            raise InputError(
-                f"{entry.where}: it deletes the file {entry.name} where files are added"
+            raise RefusedError(
+                f"{entry.where}: a commit that appends rows deletes the file {entry.name}, as "
+                "Paimon 0.9 rewrites files; which rows are new is not told"
             )
         found.append(entry)
     return found
 
 
-def live_vectors(storage: Storage, snapshot: Snapshot) -> Mapping[VectorKey, VectorRange]:
+def live_vectors(
+    storage: Storage, snapshot: Snapshot, history: SnapshotFolder
+) -> Mapping[VectorKey, VectorRange]:
     """The deletion vectors of a snapshot, by data file."""
     if snapshot.index_manifest is None:
         return {}
+    n_entries, vectors = _index(storage, snapshot.index_manifest)
+    if not n_entries and not _was_emptied(storage, snapshot, history):
+        name = storage.full(f"{_FOLDER}/{snapshot.index_manifest}")
+        raise InputError(f"{name}: a manifest of index files without any entry")
+    return vectors
+
+
+def _index(storage: Storage, name: str) -> tuple[int, Mapping[VectorKey, VectorRange]]:
+    """How many entries a manifest of index files has, and the vectors among them."""
     vectors: dict[VectorKey, VectorRange] = {}
     n_entries = 0
-    for entries in _batches(storage, snapshot.index_manifest, "index"):
+    for entries in _batches(storage, name, "index"):
         n_entries += len(entries)
         for key, own in _ranges(entries):
             if key in vectors:
@@ -254,10 +267,28 @@ def live_vectors(storage: Storage, snapshot: Snapshot) -> Mapping[VectorKey, Vec
                     f"{entries.where}: the data file {key[2]} has two deletion vectors"
                 )
             vectors[key] = own
-    if not n_entries:  # a snapshot without index files names no such manifest
-        name = storage.full(f"{_FOLDER}/{snapshot.index_manifest}")
-        raise InputError(f"{name}: a manifest of index files without any entry")
-    return vectors
+    return n_entries, vectors
+
+
+def _was_emptied(storage: Storage, snapshot: Snapshot, history: SnapshotFolder) -> bool:
+    """Whether a manifest of index files may have no entry, as the one before it tells.
+
+    A commit that takes the last files with vectors away writes such a manifest. One that is cut
+    behind its header looks the same, but files with vectors are still live then, or there was
+    nothing to empty. Where the snapshot before the first that names it has expired, nothing tells.
+    """
+    numbers = range(min(history.paths, default=snapshot.id), snapshot.id)
+    own = snapshot.index_manifest
+    same = bisect_left(numbers, True, key=lambda n: history.load(n).index_manifest == own)
+    before = numbers.start + same - 1
+    if before < numbers.start:
+        return before > 0
+    emptied = history.load(before).index_manifest
+    if emptied is None:
+        return False
+    n_entries, vectors = _index(storage, emptied)
+    live = {(file.partition, file.bucket, file.name) for file in live_files(storage, snapshot)}
+    return n_entries > 0 and live.isdisjoint(vectors)
 
 
 def _ranges(entries: Records) -> Iterator[tuple[VectorKey, VectorRange]]:
