@@ -55,7 +55,11 @@ class TypeRules(Protocol):
         ...
 
     def promote(self, column: pa.Array, want: pa.DataType) -> pa.Array:
-        """The column in the other type; called where `promotes` says so."""
+        """The column in the other type; called where `promotes` says so.
+
+        Raises:
+            NotImplementedError: the format does so, but what it makes of a value is not known here.
+        """
         ...
 
     def relabels(self, have: pa.DataType, want: pa.DataType) -> bool:
@@ -216,6 +220,10 @@ class _Resolver:
             )
         try:
             return self.rules.promote(column, want)
+        except NotImplementedError as error:
+            raise RefusedError(
+                f"{self.source}: column '{name}' is {have}, and the table's is {want}: {error}"
+            ) from error
         except ValueError as error:  # pyarrow's own are among them
             raise InputError(
                 f"{self.source}: column '{name}' does not fit {want} ({error})"

@@ -135,7 +135,7 @@ class PaimonTypes(LosslessTypes):
             return True  # Avro has ints for the smaller ones
         if kinds.is_integer(have) and kinds.is_floating(want):
             return True
-        if kinds.is_integer(have) and kinds.is_string(want):
+        if kinds.is_string(want) and any(test(have) for test in _TOLD):
             return True
         return super().promotes(have, want)
 
@@ -147,12 +147,37 @@ class PaimonTypes(LosslessTypes):
             return pc.cast(pc.cast(pc.cast(column, same_zone, safe=False), pa.int64()), want)
         if pa.types.is_integer(have) and pa.types.is_floating(want):
             return pc.cast(column, want, safe=False)
+        if pa.types.is_string(want):
+            return _told(column)
         return super().promote(column, want)
 
     def relabels(self, have: pa.DataType, want: pa.DataType) -> bool:
         """Files do not all tell whether a timestamp is one of a local time zone."""
         both = pa.types.is_timestamp(have) and pa.types.is_timestamp(want)
         return bool(both and have.unit == want.unit)
+
+
+#: Types that become texts; `_told` tells of which that is refused.
+_TOLD = (
+    pa.types.is_integer,
+    pa.types.is_floating,
+    pa.types.is_decimal,
+    pa.types.is_boolean,
+    pa.types.is_date32,
+    pa.types.is_timestamp,
+)
+
+
+def _told(column: pa.Array) -> pa.Array:
+    """The texts of a column's values, as Java has them."""
+    if pa.types.is_floating(column.type):
+        raise NotImplementedError("the text of such a number depends on the version of Java")
+    if pa.types.is_timestamp(column.type):
+        raise NotImplementedError("the text of a time depends on where Java runs")
+    if not pa.types.is_decimal(column.type):
+        return java_text(column)
+    plain = (None if value is None else f"{value:f}" for value in column.to_pylist())
+    return pa.array(plain, pa.string())
 
 
 class UnmarkedTimes(PaimonTypes):

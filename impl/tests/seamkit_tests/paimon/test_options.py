@@ -128,3 +128,20 @@ def test_times_of_day_are_numbers_in_orc(tmp_path: Path) -> None:
     assert batch.column("t") == written.column("t").combine_chunks().cast(pa.time32("ms"))
     with pytest.raises(InputError, match="does not promote"):
         resolve_column(batch.column("t").cast(pa.int32()), want.field("t"), PaimonTypes(), "file")
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        (pa.float32(), "depends on the version of Java"),
+        (pa.float64(), "depends on the version of Java"),
+        (pa.timestamp("us"), "depends on where Java runs"),
+        (pa.timestamp("ms", "UTC"), "depends on where Java runs"),
+    ],
+    ids=str,
+)
+def test_texts_that_java_makes_in_several_ways_are_refused(kind: pa.DataType, said: str) -> None:
+    """A column may become one of texts; Spark on Java 17 has 1.50000005E10, on 19 1.5E10."""
+    column, field = pa.array([1], pa.int64()).cast(kind), pa.field("c", pa.string())
+    with pytest.raises(RefusedError, match=f"^file: column 'c' is .* is string: .*{said}"):
+        resolve_column(column, field, PaimonTypes(), "file")
