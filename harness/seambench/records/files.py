@@ -123,8 +123,8 @@ def _validator() -> Any:
 def record_paths(results: Path) -> list[Path]:
     """Every file below `results/runs`, by name, but what is kept beside a record."""
     found = sorted(path for path in (results / "runs").rglob("*") if not path.is_dir())
-    beside = {archive for path in found if path.suffix == ".json" for archive in misread.kept(path)}
-    return [path for path in found if path not in beside]
+    known = set(found)
+    return [path for path in found if misread.record_of(path) not in known]
 
 
 def validate_tree(results: Path) -> list[str]:

@@ -35,6 +35,13 @@ def keep(folder: Path, record: Path) -> None:
         shutil.copytree(folder, record.with_suffix(".tables"))
 
 
+def record_of(archive: Path) -> Path | None:
+    """The record beside which an archive would lie; None for what is no archive."""
+    folder = archive.parent
+    is_kept = archive.suffix == ".zip" and folder.suffix == ".tables"
+    return folder.with_suffix(".json") if is_kept else None
+
+
 def kept(record: Path) -> Iterator[Path]:
     """The archives of a record."""
     yield from sorted(record.with_suffix(".tables").glob("*.zip"))

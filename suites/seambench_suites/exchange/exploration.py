@@ -168,23 +168,6 @@ def walk(size: Size, seed: int) -> int:
     return way
 
 
-def random_merge(seed: int) -> Size:
-    """A merge with everything drawn from the seed: who sends how much to whom, in which order."""
-    draw = random.Random(seed)
-    senders, receivers, packets = draw.randint(1, 4), draw.randint(1, 4), draw.randint(1, 12)
-    weights = [[draw.random() ** 3 for _ in range(receivers)] for _ in range(senders)]
-    dealt = [tuple(draw.choices(range(receivers), one, k=packets)) for one in weights]
-    dealt = [tuple(sorted(one)) if draw.random() < 0.5 else one for one in dealt]
-    dealt = [one[::-1] if draw.random() < 0.5 else one for one in dealt]
-    return Size(
-        *(senders, receivers, packets),
-        dop=draw.randint(1, 3),
-        keep_order=True,
-        receiver_bytes=draw.randint(0, 2),
-        dealt=tuple(dealt),
-    )
-
-
 def _start(size: Size) -> _State:
     work = []
     for sender in range(size.senders):

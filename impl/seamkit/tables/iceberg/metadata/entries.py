@@ -19,7 +19,7 @@ from seambase.errors import InputError, RefusedError
 from seambase.values import value_class
 from seambase.wording import counted
 from seamkit.avro.data_file import AvroContainer, Pairs, Records
-from seamkit.files.storage import kept_of_each
+from seamkit.files.storage import Storage, kept_of_each
 from seamkit.tables.iceberg.metadata.document import TableFiles, TableMetadata
 from seamkit.tables.iceberg.metadata.manifests import Manifest, open_file, records_of
 from seamkit.tables.iceberg.metadata.schema import partition_value
@@ -128,9 +128,10 @@ def read_entries(
 ) -> list[Sequence[Entry]]:
     """The files of each manifest that are live, with what they inherit."""
     kinds = {one.spec_id: metadata.partition_kinds(one.spec_id) for one in manifests}
+    located = [(*files.locate(one.path), one) for one in manifests]
     made = kept_of_each(
-        [(storage, [path]) for storage, path in (files.locate(one.path) for one in manifests)],
-        lambda numbers: _made(files, [manifests[number] for number in numbers], metadata),
+        [(storage, [path]) for storage, path, _ in located],
+        lambda numbers: _made([located[number] for number in numbers], metadata),
         lambda made: made[1],
         [
             ("entries of a manifest of Iceberg", tuple(kinds[one.spec_id].items()), one.stated)
@@ -151,21 +152,20 @@ _STATED = (
 )
 _Made = tuple[list["Entry"], int]  # the live files of a manifest, and what they take in memory
 _Known = dict[tuple[Any, ...], "Partition"]
+_Located = tuple[Storage, str, Manifest]  # where a manifest lies
 
 
-def _made(
-    files: TableFiles, manifests: Sequence[Manifest], metadata: TableMetadata
-) -> Iterable[_Made]:
+def _made(manifests: Sequence[_Located], metadata: TableMetadata) -> Iterable[_Made]:
     """The live files of each manifest."""
     known: _Known = {}
     try:
-        runs = _runs(files, manifests)
+        runs = _runs(manifests)
         return [one for run in runs for one in _entries(run, metadata, known)]
     except (InputError, RefusedError):
         if len(manifests) == 1:
             raise
     # One after the other, for what is wrong with the first that is to be told.
-    return chain.from_iterable(_made(files, [manifest], metadata) for manifest in manifests)
+    return chain.from_iterable(_made([manifest], metadata) for manifest in manifests)
 
 
 @dataclass(frozen=True)
@@ -187,11 +187,11 @@ class _Run:
         return pairwise(accumulate(self.counts, initial=0))
 
 
-def _runs(files: TableFiles, manifests: Sequence[Manifest]) -> Iterator[_Run]:
+def _runs(manifests: Sequence[_Located]) -> Iterator[_Run]:
     opened: list[tuple[Manifest, AvroContainer, str]] = []
     size, before = 0, None
-    for manifest in manifests:
-        container, where = open_file(files, manifest.path, manifest.length)
+    for storage, path, manifest in manifests:
+        container, where = open_file(storage, path, manifest.length)
         alike = container.schema, manifest.spec_id, manifest.is_deletes
         if opened and (alike != before or size > _BYTES_TOGETHER):
             yield _run(opened)

@@ -16,6 +16,7 @@ from itertools import pairwise, repeat
 from seambase.errors import InputError, RefusedError
 from seambase.wording import counted
 from seamkit.avro.data_file import AvroContainer, Records, Wanted
+from seamkit.files.storage import Storage
 from seamkit.tables.iceberg.metadata.document import Snapshot, TableFiles, TableMetadata
 
 _DELETES = 1
@@ -70,10 +71,9 @@ def read_list(files: TableFiles, snapshot: Snapshot, metadata: TableMetadata) ->
         return [_unlisted(files, path, metadata) for path in snapshot.manifests]
     storage, plain = files.locate(snapshot.manifest_list)
     where = storage.full(plain)
-    listed: str = snapshot.manifest_list
     owner, found = storage.kept(
         [plain],
-        lambda: _listed(files, listed, metadata),
+        lambda: _listed(storage, plain, metadata),
         lambda made: _BYTES_A_MANIFEST * len(made[1]),
         "manifests that a list of Iceberg names",
         tuple((spec.id, len(spec.fields)) for spec in metadata.specs.values()),
@@ -100,17 +100,17 @@ def read_list(files: TableFiles, snapshot: Snapshot, metadata: TableMetadata) ->
 
 
 def _listed(
-    files: TableFiles, path: str, metadata: TableMetadata
+    storage: Storage, path: str, metadata: TableMetadata
 ) -> tuple[bytes | None, list[Manifest]]:
     """The snapshot that a list says it is of, for which the format asks no writer, and the list."""
-    container, where = open_file(files, path)
+    container, where = open_file(storage, path)
     rows, _ = records_of([container], [where])
     return container.properties.get("snapshot-id"), _manifests(rows, metadata)
 
 
 def _unlisted(files: TableFiles, path: str, metadata: TableMetadata) -> Manifest:
     """A manifest that a snapshot of version 1 names itself: its own header tells its spec."""
-    container, where = open_file(files, path)
+    container, where = open_file(*files.locate(path))
     spec = container.properties.get("partition-spec-id", b"0")
     if not spec.isdigit() or int(spec) not in metadata.specs:
         raise InputError(f"{where}: it has the partition spec {spec!r}, which is not there")
@@ -183,9 +183,8 @@ _OF_LIST = (*range(500, 508), 512, 513, 515, 516, 517, 519, 520)
 _WANTED: Wanted = (*map(str, (*range(4), *_OF_LIST)), ("2", (*map(str, _OF_FILE), ("102", ()))))
 
 
-def open_file(files: TableFiles, path: str, length: int | None = None) -> tuple[AvroContainer, str]:
+def open_file(storage: Storage, plain: str, length: int | None = None) -> tuple[AvroContainer, str]:
     """A list or a manifest, and what messages call it."""
-    storage, plain = files.locate(path)
     where = storage.full(plain)
     content = storage.read(plain, most_bytes=_MOST_BYTES)
     if length is not None and length != len(content):
