@@ -25,6 +25,7 @@ from seambench.conformance.judge import verdict
 from seambench.conformance.load import load_cases
 from seambench.contracts import registry
 from seambench.contracts.outcomes import CrashError, ProtocolError, TimedOutError
+from seambench.contracts.scan import ScanRequest
 from seambench.contracts.seam import Case
 from seambench.seams.exchange import check as exchange_check
 from seambench.seams.exchange.cases import ExchangeCase
@@ -336,6 +337,39 @@ def test_nobody_looks_into_a_process_that_judges() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
     assert ran.stdout == b"[1, 0, 1, 0]\n"
+
+
+#: Writes right answers into what it finds open of its parent, which may be the way to the judge.
+_FORGER = """
+import contextlib, json, os
+folder = f"/proc/{os.getppid()}/fd"
+for name in os.listdir(folder):
+    with contextlib.suppress(OSError):
+        if os.readlink(f"{folder}/{name}").startswith(("pipe:", "socket:")):
+            with open(os.open(f"{folder}/{name}", os.O_WRONLY | os.O_NONBLOCK), "w") as answers:
+                for number in range(10):
+                    said = {"outcome": "pass", "reason": "", "number": number, "seconds": 0.1}
+                    answers.write(json.dumps({**said, "refusal": False, "answer": None}) + "\\n")
+"""
+
+
+class Forges(SimulatedReader):
+    """It reads nothing, and has a program give answers in its process's name."""
+
+    def open(self, request: ScanRequest) -> Any:
+        """No rows."""
+        subprocess.run([sys.executable, "-ISc", _FORGER], check=False, stderr=subprocess.DEVNULL)
+        nothing = super().open(request).to_reader().schema.empty_table()
+        return SimpleNamespace(schema=nothing.schema, to_reader=nothing.to_reader)
+
+
+def test_a_program_of_a_reader_forges_no_verdict() -> None:
+    """The rows are asked for, whatever a process that the reader starts can write into."""
+    case = next(c for c in load_cases("scan", begins=["scan/hudi/event-v9/"]) if not c.refused)
+    request = {"do": "check", "case": case.id, "root": None, "golden": None, "begins": [""]}
+    with Isolated("scan", f"{__name__}:Forges") as process:
+        found = process.ask(request)
+    assert (found["outcome"], "expected" in found["reason"]) == ("fail", True), found
 
 
 def test_what_must_be_refused_by_an_exchange_is_asked_for() -> None:
