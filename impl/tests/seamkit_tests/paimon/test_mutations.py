@@ -135,6 +135,17 @@ def test_a_manifest_of_vectors_that_ends_with_its_header_is_refused(
         PaimonTable(str(table)).scan().to_table()
 
 
+def test_a_list_of_manifests_that_ends_with_its_header_is_refused(tmp_path: Path) -> None:
+    """A list of another length than its snapshot says is no list of nothing (1.x)."""
+    table = unpack_paimon("core-vectors-64", tmp_path)
+    snapshot = json.loads((table / "snapshot" / "snapshot-2").read_text("utf-8"))
+    file = table / "manifest" / snapshot["deltaManifestList"]
+    stated = f"{file.name}: .* bytes where {file.stat().st_size:,} are stated"
+    _cut_behind_header(file)
+    with pytest.raises(InputError, match=stated):
+        PaimonTable(str(table)).scan(as_of="2").to_table()
+
+
 @pytest.mark.parametrize(
     ("name", "cut", "newest"),
     [
