@@ -36,7 +36,7 @@ _DOUBLE_IS_OFF = Decimal("1e-15")
 _FIRST_INT64, _LAST_INT64 = -(2**63), 2**63 - 1
 _MILLISECOND, _MINUTE = dt.timedelta(milliseconds=1), dt.timedelta(minutes=1)
 #: Since when all zones of the world are whole minutes from UTC: Liberia's was the last, in 1972.
-_WHOLE_MINUTES = pa.scalar(dt.datetime(1973, 1, 1, tzinfo=dt.UTC), pa.timestamp("us", "UTC"))
+_WHOLE_MINUTES = dt.datetime(1973, 1, 1, tzinfo=dt.UTC).timestamp() * 1e6
 #: What broken statistics raise: numbers of no type, fields in another's place, endless nesting.
 _BROKEN = (
     *(InputError, ValueError, ArithmeticError),
@@ -101,7 +101,7 @@ def _of_column(stats: Mapping[str, Any], field: Field, is_tight: bool) -> Column
 
 def _lost(bound: pa.Scalar | None) -> dt.timedelta:
     """How far a bound may be off since Spark tells the zone that it is in without its seconds."""
-    is_old = bound is not None and bound.type.tz and pc.less(bound, _WHOLE_MINUTES).as_py()
+    is_old = bound is not None and bound.type.tz and bound.value < _WHOLE_MINUTES  # microseconds
     return _MINUTE if is_old else dt.timedelta()
 
 
