@@ -106,7 +106,9 @@ def _lost(bound: pa.Scalar | None) -> dt.timedelta:
 
 
 def _moved(bound: pa.Scalar | None, by: dt.timedelta) -> pa.Scalar | None:
-    return None if bound is None else pc.add_checked(bound, pa.scalar(by, pa.duration("us")))
+    if bound is None or not by:
+        return bound
+    return pc.add_checked(bound, pa.scalar(by, pa.duration("us")))
 
 
 def _is_long(kind: pa.DataType) -> bool:
