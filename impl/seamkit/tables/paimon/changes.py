@@ -154,7 +154,8 @@ class ChangePlanner:
             )
         end, images = self.bounds.end, query == "cdc"
         known = {"ts_ms": pa.scalar(str(end.time_millis))} if images and end is not None else {}
-        before, after = (self._by_partition(one) for one in (self.bounds.begin, end))
+        planners = [self._planner(one) for one in (self.bounds.begin, end)]
+        before, after = (self._by_partition(planner) for planner in planners)
         units, plans = [], {}
         for number, partition in enumerate(dict.fromkeys([*before, *after])):
             old, new = before.get(partition, []), after.get(partition, [])
@@ -167,14 +168,15 @@ class ChangePlanner:
             plans[name] = (self._state(old), self._state(new))
         read = Differences(plans, tuple(self.schema.merge_keys), with_images=images)
         schema = image_schema(self.schema.arrow) if images else None
-        return self._read_plan(units, "differences", schema), ("diff", read)
+        plan = self._read_plan(units, "differences", schema)
+        warned = list(dict.fromkeys(one for planner in planners for one in planner.warnings))
+        return replace(plan, warnings=warned), ("diff", read)
 
-    def _by_partition(self, snapshot: Snapshot | None) -> Mapping[bytes, list[ReadUnit]]:
-        """The units of each partition of a snapshot."""
-        if snapshot is None:
+    def _by_partition(self, planner: Planner) -> Mapping[bytes, list[ReadUnit]]:
+        """The units of each partition of a planner's snapshot."""
+        if planner.snapshot is None:
             return {}
-        planner = self._planner(snapshot)
-        return planner.units_by_partition(live_files(self.storage, snapshot))
+        return planner.units_by_partition(live_files(self.storage, planner.snapshot))
 
     def _state(self, units: Sequence[ReadUnit]) -> ReadPlan:
         return ReadPlan(self.storage.root, self.schema.arrow, units)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property, partial
 from typing import Any, Literal
@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from seambase.description import StoredFile
 from seambase.errors import InputError, RefusedError
+from seambase.scan import ScanWarning
 from seambase.wording import counted
 from seamkit.files.storage import Storage
 from seamkit.scan.units import DataFile, Mask, ReadUnit, Runs
@@ -158,6 +159,7 @@ class Planner:
 
     Attributes:
         history: the snapshots that are left, against which those vectors are held.
+        warnings: what the units planned so far show that Paimon does not specify.
     """
 
     storage: Storage
@@ -166,6 +168,7 @@ class Planner:
     options: ReadOptions
     snapshot: Snapshot | None
     history: SnapshotFolder
+    warnings: list[ScanWarning] = field(default_factory=list)
 
     @cached_property
     def _vectors(self) -> Mapping[VectorKey, VectorRange]:
@@ -300,6 +303,8 @@ class Planner:
     ) -> ReadUnit:
         """Files whose rows of one key are merged."""
         options = self.options
+        if not section.ordered:
+            self.warnings.append(_of_one_age(section, f"{self.storage.root}/{folder}"))
         runs = [[self._data_file(file, folder) for file in run] for run in section.runs]
         masks = {
             data.name: mask
@@ -379,6 +384,19 @@ class Planner:
             return None
         load = partial(read_vector, self.storage, vector)
         return Mask(load, vector.cardinality, partial(vector_identity, self.storage, vector))
+
+
+def _of_one_age(section: Section, where: str) -> ScanWarning:
+    """That runs may have rows of a key with one sequence number.
+
+    Paimon's core hands such rows on as its tree of runs has them, by how many runs meet.
+    """
+    reason = (
+        f"of {counted(len(section.runs), 'sorted run')} some bear the same sequence numbers, as "
+        "two writers give that begin with one snapshot; where they have a row of one key and "
+        "number each, Paimon does not specify which is the newer"
+    )
+    return ScanWarning(where, -1, reason)
 
 
 def _check_keyless(files: Sequence[FileEntry], where: str) -> None:

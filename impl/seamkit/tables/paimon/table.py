@@ -247,7 +247,7 @@ class PaimonTable(FolderTable):
             units=units,
             heading=f"snapshot {snapshot.id}",
             notes=notes,
-            warnings=warnings,
+            warnings=warnings + planner.warnings,
         )
 
 

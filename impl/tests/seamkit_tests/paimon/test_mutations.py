@@ -302,3 +302,22 @@ def test_a_field_of_a_snapshot_with_one_wrong_letter_is_refused(tmp_path: Path) 
         InputError, match=r"'indexMan.fest' is one letter away from 'indexManifest'"
     ):
         PaimonTable(str(table)).scan().to_table()
+
+
+@pytest.mark.parametrize(("first", "warned"), [(0, True), (None, False)])
+def test_rows_of_one_age_by_two_writers_are_told(
+    first: int | None, warned: bool, tmp_path: Path
+) -> None:
+    """Paimon says not which of two rows of a key and number is the newer: strictly, none is."""
+    table = unpack_paimon("pk-levels", tmp_path)
+    if first is not None:
+        rewrite_manifests(table, _stated("_MIN_SEQUENCE_NUMBER", first, "_FILE"))
+    said = [one.reason for one in PaimonTable(str(table)).scan().report().warnings]
+    windows = PaimonTable(str(table)).scan(query="incremental", begin=1, mode="diff").report()
+    assert [one.reason for one in windows.warnings] == said
+    assert any("bear the same sequence numbers" in one for one in said) is warned
+    if warned:
+        with pytest.raises(InputError, match="does not specify which is the newer"):
+            PaimonTable(str(table)).scan(strict=True)
+    else:
+        PaimonTable(str(table)).scan(strict=True)
