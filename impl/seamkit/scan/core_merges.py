@@ -214,9 +214,9 @@ def _merge_column(
     plan: _Plan,
     sources: RowNumbers,
 ) -> pa.Array:
-    """In place where the buffer allows it, by the core otherwise, by pyarrow for nested types."""
+    """In place where the buffer allows it, by the core otherwise, by pyarrow for other types."""
     kind = log.type
-    if pa.types.is_nested(kind) or pa.types.is_dictionary(kind):
+    if pa.types.is_nested(kind) or pa.types.is_dictionary(kind) or pa.types.is_null(kind):
         return _take(base, log, sources)
     plain = base.type.value_type if pa.types.is_dictionary(base.type) else base.type
     expect(plain == kind, f"a column of {plain} in the base, of {kind} in the log")

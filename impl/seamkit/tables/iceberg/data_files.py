@@ -99,7 +99,17 @@ class _AvroTypes(_IcebergTypes):
         return bool(have == pa.int64() if want.unit == "ns" else have == pa.timestamp("us", "UTC"))
 
 
+class _OrcTypes(_IcebergTypes):
+    """Type rules of files in ORC, which has no word for a time of day."""
+
+    def relabels(self, have: pa.DataType, want: pa.DataType) -> bool:
+        """Times of day are their microseconds."""
+        is_time = have == pa.int64() and pa.types.is_time64(want)
+        return bool(is_time or super().relabels(have, want))
+
+
 ICEBERG_TYPES = _IcebergTypes()
+ORC_TYPES = _OrcTypes()
 AVRO_TYPES = _AvroTypes()
 
 
@@ -418,7 +428,7 @@ class FileOpener:
     def _reader(self, entry: Entry) -> OrcReader | AvroReader | ParquetReader:
         storage, plain = self.files.locate(entry.path)
         if entry.format == "ORC":
-            return OrcReader(storage, plain, ICEBERG_TYPES)
+            return OrcReader(storage, plain, ORC_TYPES)
         if entry.format == "AVRO":
             return AvroReader(storage, plain, AVRO_TYPES)
         return ParquetReader(storage, plain, ICEBERG_TYPES, int96_unit="us")

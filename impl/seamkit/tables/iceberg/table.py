@@ -182,7 +182,8 @@ class IcebergTable(FolderTable):
             as_of: a snapshot id, a branch, a tag (`ref:NAME` where it looks like something else),
                 or a time (ISO 8601, or a `datetime`); None for the current snapshot.
             begin: a snapshot as for `as_of`, whose own rows are left out; None for the beginning.
-            end: the last snapshot that counts; None for the current one.
+            end: the last snapshot that counts; None for the current one. Rows are shown with the
+                current schema, whichever it is.
             **run: `batch_rows`, `threads` and `memory_limit_bytes` (see `RunOptions`), and
                 `strict`: refuse metadata that say otherwise elsewhere, where a warning is all:
                 totals of snapshots, statistics of manifests.
@@ -205,7 +206,8 @@ class IcebergTable(FolderTable):
                 shown=view.schema.arrow.names,
                 narrowed=partial(table._of_snapshot, view),
             )
-        view = chosen_view(self._metadata, end)
+        # As Iceberg's own incremental scans have it, wherever they end.
+        view = replace(chosen_view(self._metadata, end), schema=self._metadata.schema())
         first = None if begin is None else chosen_view(self._metadata, begin).snapshot
         shown = view.schema.arrow.names
         if query == "incremental":

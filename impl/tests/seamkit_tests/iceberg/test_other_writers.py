@@ -1,5 +1,6 @@
 """Tables as their own readers read them: hints, addresses, old lists, types of version 3."""
 
+import datetime as dt
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import orc
 
 import seamkit
 from seambase.errors import InputError, RefusedError, UsageError
@@ -156,6 +158,44 @@ def test_types_of_version_3_are_read(kind: str, tmp_path: Path) -> None:
         told = opened.schema.field("x").metadata
         assert told == {b"iceberg.type": kind.encode()}
         assert opened.scan().to_table().schema.field("x").metadata == told
+    table.commit(MadeCommit([table.deletes("d.parquet", "a.parquet", [0])], operation="delete"))
+    left = IcebergTable(str(table.folder)).scan()
+    assert left.to_table()["x"].to_pylist() == values[1:]
+    with duckdb.connect() as connection:
+        seamkit.register(connection, "t", left)
+        assert connection.sql("SELECT x FROM t").fetchall() == [(value,) for value in values[1:]]
+
+
+class _InOrc(MadeTable):
+    """A table whose files are in ORC, with field ids as Iceberg's writers give them."""
+
+    def _write_rows(self, one: MadeFile) -> None:
+        ids = {own["name"]: {"iceberg.id": str(own["id"])} for own in self._columns}
+        fields = [own.with_metadata(ids[own.name]) for own in one.rows.schema]
+        rows = one.rows.cast(pa.schema(fields))
+        orc.write_table(rows, self.folder / "data" / one.name)
+
+
+def test_times_of_day_in_orc_are_numbers(tmp_path: Path) -> None:
+    """ORC has no word for them: writers give the microseconds; so in lists."""
+    inner = {"type": "list", "element-id": 4, "element": "time", "element-required": False}
+    columns = [
+        _KEY,
+        {"id": 2, "name": "x", "required": False, "type": "time"},
+        {"id": 3, "name": "xs", "required": False, "type": inner},
+    ]
+    table = _InOrc(tmp_path / "t", columns)
+    numbers = [0, None, 86_399_999_999]
+    listed = pa.array([[1], None, numbers], pa.list_(pa.int64()))
+    rows = pa.table({"x": pa.array(numbers, pa.int64()), "xs": listed})
+    table.commit(MadeCommit([MadeFile("a.orc", rows, changed={"file_format": "ORC"})]))
+    opened = IcebergTable(str(table.folder))
+    last = dt.time(23, 59, 59, 999999)
+    found = opened.scan(["x", "xs"]).to_table().to_pylist()
+    assert [row["x"] for row in found] == [dt.time(0), None, last]
+    assert [row["xs"] for row in found] == [[dt.time(0, 0, 0, 1)], None, [dt.time(0), None, last]]
+    for condition, count in (("x < TIME '12:00:00'", 1), ("x >= TIME '12:00:00'", 1)):
+        assert opened.scan(filter=condition).count_rows() == count
 
 
 def test_bounds_of_shapes_rule_nothing_out(tmp_path: Path) -> None:

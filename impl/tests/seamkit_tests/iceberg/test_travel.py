@@ -3,6 +3,7 @@
 import datetime as dt
 import json
 import tomllib
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,16 @@ def test_appends_are_those_of_the_line_of_parents(travel: IcebergTable) -> None:
     assert _keys(travel, query="incremental") == [1, 4]
     assert _keys(travel, query="incremental", begin="first", end="side") == [2, 8]
     assert _keys(travel, query="incremental", begin="first", end="first") == []
+
+
+@pytest.mark.parametrize("query", ["incremental", "cdc"])
+def test_a_window_has_the_current_schema_wherever_it_ends(query: Any, tmp_path: Path) -> None:
+    """As Spark's incremental reads and `create_changelog_view` have it, and Iceberg's own scans."""
+    ids = _origin("evolution")["instants"]
+    table = IcebergTable(str(unpack_iceberg("evolution", tmp_path)))
+    [row] = table.scan(query=query, begin=ids[1], end=ids[3]).to_table().to_pylist()
+    then = {"k": 3, "extra": "x", "w": None, "f": 3.5, "d": Decimal("9.99"), "v": None}
+    assert {name: row[name] for name in table.schema.names} == then
 
 
 def test_appends_that_are_no_longer_known_are_refused(tmp_path: Path) -> None:
