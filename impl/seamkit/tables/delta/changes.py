@@ -53,8 +53,9 @@ class ChangeFeed:
     """The commits of a window.
 
     Attributes:
-        protocol: of the last version.
-        metadata: likewise.
+        protocol: of the last version, with the features that any has: one that was dropped since
+            is no reason to refuse what earlier commits made by it.
+        metadata: of the last version.
         schema: likewise; all changes are shown in it.
         commits: oldest first.
     """
@@ -98,7 +99,9 @@ def load_feed(folder: LogFolder, versions: range) -> ChangeFeed:
     schema = table_schema(protocol, metadata, storage.root)
     for version, proto, meta in past:
         _require_shown(table_schema(proto, meta, storage.root), schema, version, storage.root)
-    return ChangeFeed(protocol, metadata, schema, commits)
+    features = dict.fromkeys(name for _, own, _ in past for name in own.reader_features or ())
+    readable = replace(protocol, reader_features=tuple(features))
+    return ChangeFeed(readable, metadata, schema, commits)
 
 
 def _require_feed(metadata: Metadata, version: int, root: str) -> None:
@@ -142,7 +145,8 @@ def _gone(older: Sequence[Field], last: Sequence[Field]) -> str | None:
 
 
 def _becomes(have: pa.DataType, want: pa.DataType) -> bool:
-    return have == want or DeltaTypes(widens=True).promotes(have, want)
+    """Whether changes of a type are shown as another one; void, all null, becomes any."""
+    return have in (pa.null(), want) or DeltaTypes(widens=True).promotes(have, want)
 
 
 def _inferred(

@@ -13,6 +13,7 @@ from seambase.errors import InputError, RefusedError, UsageError
 from seambench.conformance.plain import canonical
 from seamkit.tables.delta.table import DeltaTable
 from seamkit_tests import SUITES_GOLDEN
+from seamkit_tests.samples import made_delta
 from seamkit_tests.samples.delta_tables import (
     commit_path,
     delta_table_names,
@@ -156,6 +157,24 @@ def test_a_partition_value_that_a_removal_lacks_is_null(tmp_path: Path) -> None:
         (1, 1, "delete"),
         (5, None, "delete"),
     ]
+
+
+def test_vectors_of_a_window_count_though_the_table_has_dropped_them(tmp_path: Path) -> None:
+    """`ALTER TABLE ... DROP FEATURE deletionVectors` is of the versions after it."""
+    table = unpack_delta("feed-vectors", tmp_path)
+    last = DeltaTable(str(table)).version
+    before = rows_of_table(table, query="cdc", end=last)
+    made_delta.commit(table, last + 1, made_delta.protocol("v2Checkpoint"))
+    assert rows_of_table(table, query="cdc", end=last + 1) == before
+
+    def forget(action: dict[str, Any]) -> None:
+        if "commitInfo" in action:
+            action.clear()
+            action |= made_delta.protocol()
+
+    edit_actions(table, 1, forget)
+    with pytest.raises(InputError, match="lacks the feature 'deletionVectors'"):
+        rows_of_table(table, query="cdc", begin=0, end=3)
 
 
 def test_a_merge_that_counts_no_row_changed_none(feed: Path) -> None:

@@ -24,6 +24,9 @@ from seamkit_tests.samples.made_delta import metadata as _metadata
 from seamkit_tests.samples.made_delta import protocol as _protocol
 
 _ID = made_delta.field("id")
+_STRUCT = {"type": "struct", "fields": [_ID]}
+_LIST = {"type": "array", "elementType": "long", "containsNull": True}
+_MAP = {"type": "map", "keyType": "long", "valueType": "long", "valueContainsNull": True}
 
 
 def _data(table: Path, name: str, *ids: int, path: str | None = None) -> dict[str, Any]:
@@ -153,6 +156,26 @@ def test_void_columns_are_null(tmp_path: Path) -> None:
     assert found.scan().lazy().collect().to_dicts() == rows
     assert found.scan(["v"], filter="id > 1").to_table().to_pylist() == [{"v": None}]
     assert found.scan(filter="v IS NULL").count_rows() == 2
+
+
+@pytest.mark.parametrize("kind", ["long", _STRUCT, _LIST, _MAP])
+def test_changes_of_a_void_column_are_nulls_where_it_has_another_type_now(
+    kind: Any, tmp_path: Path
+) -> None:
+    """PROTOCOL.md, "Void Type": it may become of any type, and no feature is asked."""
+    table = tmp_path / "t"
+
+    def meta(kind: Any) -> dict[str, Any]:
+        inner = {**_ID, "name": "v", "type": kind}
+        struct = {"type": "struct", "fields": [_ID, inner]}
+        fields = (_ID, inner, {**_ID, "name": "s", "type": struct})
+        return _metadata(*fields, configuration={"delta.enableChangeDataFeed": "true"})
+
+    _commit(table, 0, _protocol(), meta("void"), _data(table, "a", 1))
+    _commit(table, 1, meta(kind), _data(table, "b", 2))
+    for query in ("cdc", "snapshot"):
+        rows = DeltaTable(str(table)).scan(["id", "v"], query=query).to_table()
+        assert rows.to_pylist() == [{"id": n, "v": None} for n in (1, 2)]
 
 
 @pytest.mark.parametrize("feature", ["catalogManaged", "catalogOwned-preview"])
@@ -303,7 +326,11 @@ def test_a_checkpoint_is_held_to_its_last_checkpoint(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["numAddedFiles", "numTargetFilesAdded", "numRestoredFiles", "numRestoredFile"]
+    "name",
+    [
+        *("numAddedFiles", "numTargetFilesAdded", "numRestoredFiles", "numRestoredFile"),
+        *("num_added_files", "num_target_files_added"),
+    ],
 )
 def test_a_commit_that_lost_the_files_that_it_counts_is_doubted(name: str, tmp_path: Path) -> None:
     """Each operation has its own word for files that it added: a commit cut behind it is told."""
@@ -319,12 +346,12 @@ def test_a_commit_that_lost_the_files_that_it_counts_is_doubted(name: str, tmp_p
 
 @pytest.mark.parametrize(
     ("name", "warned"),
-    [("numAddedFiles", 1), ("num_added_files", 0), ("num_target_files_added", 1)],
+    [("numAddedFiles", 1), ("num_added_files", 0), ("num_target_files_added", 0)],
 )
 def test_files_of_changes_are_among_those_that_delta_rs_counts(
     name: str, warned: int, tmp_path: Path
 ) -> None:
-    """It deletes all rows of a table with a change feed, and says that it added files."""
+    """It deletes all rows of a table with a change feed, or merges them away, and says so."""
     table = tmp_path / "t"
     _commit(table, 0, _protocol(), _metadata(), _data(table, "a", 1))
     info = {"operation": "DELETE", "readVersion": 0, "operationMetrics": {name: 2}}

@@ -27,9 +27,10 @@ _COMMIT = re.compile(r".*?(\d{20})\.(?:[0-9a-fA-F-]{36}\.)?json, line \d+")
 #: Words for the files that an operation added: Spark's, and those of delta-rs.
 _WRITTEN = (
     *("numFiles", "numAddedFiles", "numTargetFilesAdded", "numRestoredFiles"),
-    *("numFilesAdded", "num_target_files_added", "numRestoredFile"),
+    *("numFilesAdded", "numRestoredFile"),
 )
-_WITH_CHANGES = "num_added_files"  # files of changes are among those of delta-rs
+#: Words of delta-rs, of a delete or update and of a merge: files of changes are among these.
+_WITH_CHANGES = ("num_added_files", "num_target_files_added")
 
 
 @dataclass
@@ -67,7 +68,7 @@ class History:
         if isinstance(millis, int):
             self._take_time(int(match[1]), millis, where)
         metrics = info.get("operationMetrics")
-        words = _WRITTEN if changes else (*_WRITTEN, _WITH_CHANGES)
+        words = _WRITTEN if changes else (*_WRITTEN, *_WITH_CHANGES)
         given = [metrics.get(name) for name in words] if isinstance(metrics, dict) else []
         # Spark counts a file without rows, which it then leaves out.
         is_empty = isinstance(metrics, dict) and metrics.get("numOutputRows") == "0"
