@@ -226,7 +226,7 @@ def _generated(read: _CaseFile, case: ColumnCase, count: int) -> list[list[Any]]
         column_values(parse_type(text), count, case.nulls, f"{read.seed}:{name}", lengths)
         for name, text in zip(read.fields, read.types, strict=True)
     ]
-    return [list(row) for row in zip(*columns, strict=True)] if columns else [[]] * count
+    return list(map(list, zip(*columns, strict=True))) if columns else [[]] * count
 
 
 def _chunks(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
+
+import numpy as np
 
 from seambase import errors
 from seambase.wording import counted
@@ -16,8 +17,6 @@ from seambench.contracts.outcomes import Mismatch
 from seambench.seams.column.cases import ColumnCase, kinds_of
 
 _NESTED = frozenset({"array", "map", "struct"})
-#: Bytes of golden hex that are determined.
-_KNOWN = re.compile("[^?]+")
 
 
 def check_column(case: ColumnCase, table: ColumnTable) -> None:
@@ -92,12 +91,15 @@ def masked_difference(golden: str | None, content: bytes | None) -> str | None:
     if len(golden) != 2 * len(content):
         return f"{counted(len(golden) // 2, 'byte')} expected, {len(content):,} came"
     text = content.hex()
-    for known in _KNOWN.finditer(golden):
-        begin, end = known.span()
-        if known[0] != text[begin:end]:
-            at = next(at for at in range(begin, end, 2) if golden[at : at + 2] != text[at : at + 2])
-            return f"byte {at // 2} must be {golden[at : at + 2]}, it is {text[at : at + 2]}"
-    return None
+    if golden == text:
+        return None
+    want, have = (np.frombuffer(signs.encode(), np.uint8) for signs in (golden, text))
+    wrong = np.flatnonzero((want != have) & (want != ord("?")))
+    if not len(wrong):
+        return None
+    at = int(wrong[0]) // 2
+    begin, end = 2 * at, 2 * at + 2
+    return f"byte {at} must be {golden[begin:end]}, it is {text[begin:end]}"
 
 
 def _check_type_strings(entries: Sequence[Mapping[str, Any]], table: ColumnTable) -> None:

@@ -1,4 +1,4 @@
-"""What off-heap columns must hold, worked out value by value from the layout's description.
+"""What off-heap columns must hold, worked out from the layout's description.
 
 The layout is that of StarRocks' JNI connector (`OffHeapColumnVector`, main tree of June 2025). Per
 column: a byte per row that is 1 for NULL; then values of fixed width, or int32 offsets and bytes,
@@ -11,11 +11,14 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass, replace
 from decimal import Context, Decimal, Inexact
+from functools import partial
 from itertools import accumulate
 from typing import Any
+
+import numpy as np
 
 from seambase.errors import UsageError
 from seambase.wording import counted
@@ -36,6 +39,8 @@ _WIDTHS = {
     "timestamp-micros": 8,
     "timestamp-millis": 8,
 }
+#: The words of `struct` by their bytes; wider numbers have none.
+_WORDS = {1: "b", 2: "h", 4: "i", 8: "q"}
 _EXACT = Context(prec=200, traps=[Inexact])
 _NAMES = {"array": ("$0",), "map": ("$0", "$1")}
 
@@ -173,23 +178,22 @@ def _encode(
     if tree.kind == "unknown":
         slots.append({"kind": "unknown", "column": name})
         return
-    slot("nulls", bytes(value is None for value in values).hex())
+    slot("nulls", bytes([value is None for value in values]).hex())
     if tree.width:
-        slot("data", "".join(_fixed(tree, value) for value in values))
+        slot("data", _fixed(tree, values))
     elif tree.is_run:
-        pieces = [_run(tree, value) for value in values]
-        slot("offsets", _offsets(map(len, pieces)))
+        write = _run_writer(tree)
+        pieces = [b"" if value is None else write(value) for value in values]
+        slot("offsets", _offsets(pieces))
         slot("bytes", b"".join(pieces).hex())
     elif tree.kind in ("struct", "variant"):
         _encode_struct(tree, source, name, values, slots)
     else:
-        slot("offsets", _offsets(len(value or ()) for value in values))
+        slot("offsets", _offsets([value or () for value in values]))
         entries = [entry for value in values for entry in value or ()]
-        if tree.kind == "array":
-            entries = [(entry,) for entry in entries]
         for child, part in zip(tree.names, tree.children, strict=True):
             at = source.names.index(child)
-            items = [entry[at] for entry in entries]
+            items = entries if tree.kind == "array" else [entry[at] for entry in entries]
             _encode(part, source.children[at], f"{name}.{child}", items, slots)
 
 
@@ -205,44 +209,65 @@ def _encode_struct(
         _encode(part, source.children[at], f"{name}.{child}", items, slots)
 
 
-def _offsets(lengths: Any) -> str:
-    return struct.pack("<i", 0).hex() + "".join(
-        struct.pack("<i", end).hex() for end in accumulate(lengths)
-    )
+def _offsets(runs: Sequence[Sized]) -> str:
+    return struct.pack(f"<{len(runs) + 1}i", 0, *accumulate(map(len, runs))).hex()
 
 
-def _run(tree: TypeTree, value: str | None) -> bytes:
-    if value is None:
-        return b""
+def _run_writer(tree: TypeTree) -> Callable[[str], bytes]:
+    """What makes of a value its run of bytes."""
     if tree.kind == "binary":
-        return bytes.fromhex(value)
-    if tree.kind == "decimal":  # as many digits behind the point as the scale says, zeros too
-        value = f"{Decimal(unscaled(value, tree.scale)).scaleb(-tree.scale, _EXACT):f}"
-    elif tree.kind.startswith("timestamp"):  # microseconds only where there are some
-        clock, _, fraction = value.partition(".")
-        fraction = fraction[:6].ljust(6, "0")
-        value = f"{clock}.{fraction}" if int(fraction) else clock
-    return value.encode()
-
-
-def _fixed(tree: TypeTree, value: Any) -> str:
-    """One value of fixed width as hex."""
-    if value is None:
-        return "??" * tree.width
-    if tree.kind in ("float", "double"):
-        return struct.pack("<f" if tree.kind == "float" else "<d", float(value)).hex()
-    if tree.kind == "time":
-        return struct.pack("<d", value / 1000.0).hex()
+        return bytes.fromhex
     if tree.kind == "decimal":
-        number = unscaled(value, tree.scale)
-    elif tree.kind == "date":
-        number = julian_day(value)
-    elif tree.kind.startswith("timestamp"):
-        day, _, clock = value.partition(" ")
-        number = julian_day(day) << 40 | micro_of_day(clock)
+        return partial(_decimal_text, tree.scale)
+    return _clock_text if tree.kind.startswith("timestamp") else str.encode
+
+
+def _decimal_text(scale: int, value: str) -> bytes:
+    """As many digits behind the point as the scale says, zeros too."""
+    return f"{Decimal(unscaled(value, scale)).scaleb(-scale, _EXACT):f}".encode()
+
+
+def _clock_text(value: str) -> bytes:
+    """Microseconds only where there are some."""
+    clock, _, fraction = value.partition(".")
+    fraction = fraction[:6].ljust(6, "0")
+    return (f"{clock}.{fraction}" if int(fraction) else clock).encode()
+
+
+def _fixed(tree: TypeTree, values: Sequence[Any]) -> str:
+    """Values of fixed width as hex."""
+    present = [value for value in values if value is not None]
+    if tree.kind in ("float", "double"):
+        data = struct.pack(f"<{len(present)}{tree.kind[0]}", *map(float, present))
+    elif tree.kind == "time":
+        data = struct.pack(f"<{len(present)}d", *(value / 1000.0 for value in present))
+    elif tree.width > max(_WORDS):
+        numbers = map(_number_of(tree), present)
+        data = b"".join(number.to_bytes(tree.width, "little", signed=True) for number in numbers)
     else:
-        number = int(value)
-    return number.to_bytes(tree.width, "little", signed=True).hex()
+        word = _WORDS[tree.width]
+        data = struct.pack(f"<{len(present)}{word}", *map(_number_of(tree), present))
+    text = data.hex()
+    if len(present) == len(values):
+        return text
+    signs = np.full((len(values), 2 * tree.width), ord("?"), np.uint8)
+    known = np.frombuffer(text.encode(), np.uint8).reshape(-1, 2 * tree.width)
+    signs[[value is not None for value in values]] = known
+    return signs.tobytes().decode()
+
+
+def _number_of(tree: TypeTree) -> Callable[[Any], int]:
+    """What makes of a value the number that stands for it."""
+    if tree.kind == "decimal":
+        return lambda value: unscaled(value, tree.scale)
+    if tree.kind == "date":
+        return julian_day
+    return _moment if tree.kind.startswith("timestamp") else int
+
+
+def _moment(value: str) -> int:
+    day, _, clock = value.partition(" ")
+    return julian_day(day) << 40 | micro_of_day(clock)
 
 
 def unscaled(text: str, scale: int) -> int:
