@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import itertools
 import threading
 import time
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from seambase import errors
@@ -29,7 +28,7 @@ from seambench.contracts.outcomes import Mismatch
 from seambench.seams.exchange.cases import ROW, ExchangeCase
 from seambench.seams.exchange.remote_receivers import open_mixed
 from seambench.seams.exchange.rows import sorted_rows
-from seambench.seams.serde.values import flat_type, plain_values
+from seambench.seams.serde.values import exact_values, flat_type, plain_values
 
 #: Seconds that a reader waits for something to come. One that waits so long got nothing.
 _PATIENCE = 30.0
@@ -63,10 +62,15 @@ def attempt_exchange(case: ExchangeCase, exchange: Exchange) -> None:
 
 @dataclass
 class _Course:
-    """What happened, by part: batches, who saw the end (and more after it), who waited in vain."""
+    """What happened, by part: batches, who saw the end (and more after it), who waited in vain.
+
+    `written` has the batches of each sender.
+    """
 
     case: ExchangeCase
-    opened: OpenExchange
+    senders: Sequence[ExchangeSender]
+    receivers: Sequence[ExchangeReceiver]
+    written: Sequence[Sequence[pa.RecordBatch]]
     parts: dict[int, list[pa.RecordBatch]] = field(default_factory=dict)
     ended: set[int] = field(default_factory=set)
     late: set[int] = field(default_factory=set)
@@ -77,13 +81,13 @@ class _Course:
 
     def write(self, number: int, driver: int) -> None:
         """What a driver of a sender does."""
-        case, sender = self.case, self.opened.senders[number]
+        case, sender = self.case, self.senders[number]
         writers = case.request.writers
         which = () if writers == 1 else (driver,)
         if case.fault == "receiver-cancels":
             self._cancelled.wait(_PATIENCE)
         try:
-            for batch in itertools.islice(case.batches(number), driver, None, writers):
+            for batch in self.written[number][driver::writers]:
                 sender.write(batch, *which)
             if case.fault == "sender-cancels" and number == 0:
                 sender.cancel("the check gives up")
@@ -93,12 +97,12 @@ class _Course:
             self.write_errors[number] = error
             sender.cancel("another part of the exchange failed")
             # One that never connected tells no receiver; where nothing must go wrong, all is over.
-            for receiver in self.opened.receivers if case.fault == "none" else ():
+            for receiver in self.receivers if case.fault == "none" else ():
                 receiver.cancel(f"sender {number} failed: {_said(error)}")
 
     def read(self, number: int, driver: int) -> None:
         """What a driver of a receiver does."""
-        receiver = self.opened.receivers[number]
+        receiver = self.receivers[number]
         part = number * self.case.request.drivers + driver
         batches = self.parts.setdefault(part, [])
         try:
@@ -124,13 +128,15 @@ class _Course:
 
 def _run(case: ExchangeCase, opened: OpenExchange) -> None:
     request = case.request
-    if len(opened.senders) != request.senders or len(opened.receivers) != request.receivers:
+    senders, receivers = opened.senders, opened.receivers
+    if len(senders) != request.senders or len(receivers) != request.receivers:
         raise Mismatch(
             f"{counted(request.senders, 'sender')} and "
             f"{counted(request.receivers, 'receiver', 'were')} asked for, "
-            f"{len(opened.senders)} and {len(opened.receivers)} came"
+            f"{len(senders)} and {len(receivers)} came"
         )
-    course = _Course(case, opened)
+    written = [list(case.batches(sender)) for sender in range(request.senders)]
+    course = _Course(case, senders, receivers, written)
     writing = (course.write, request.senders, request.writers)
     reading = (course.read, request.receivers, request.drivers)
     everybody = [
@@ -144,7 +150,7 @@ def _run(case: ExchangeCase, opened: OpenExchange) -> None:
         done.result()
     _judge(case, course)
     if case.fault == "none":
-        _check_counters(case, course, opened.senders)
+        _check_counters(case, course)
 
 
 @functools.cache
@@ -200,38 +206,40 @@ def _must_fail(case: ExchangeCase, course: _Course) -> None:
                 raise Mismatch(f"part {part} ended as if all had come, with {came} rows of {count}")
 
 
-def _came(case: ExchangeCase, course: _Course) -> dict[int, list[int]]:
+_Numbers = Mapping[int, np.ndarray]
+"""By part, the numbers of its rows."""
+
+
+def _came(case: ExchangeCase, course: _Course) -> _Numbers:
     """The numbers of the rows of each part, which are as they were sent."""
-    numbers: dict[int, list[int]] = {}
     sent = case.sent()
-    given = [text for _, text in _numbered(sent)]
+    given = [exact_values(column) for column in sent.columns[:-1]]
+    numbers, schemas = dict[int, np.ndarray](), list[pa.Schema]()
     for part, batches in sorted(course.parts.items()):
-        numbers[part] = []
+        found = list[int]()
         for batch in batches:
-            _check_types(sent.schema, part, batch)
-            numbers[part] += _checked(part, batch, given)
+            if batch.schema not in schemas:
+                _check_types(sent.schema, part, batch)
+                schemas.append(batch.schema)
+            found += _checked(part, batch, sent, given)
+        numbers[part] = np.array(found, np.int64)
     return numbers
 
 
 def _check_rows(case: ExchangeCase, course: _Course) -> None:
     numbers = _came(case, course)
     _check_once(case, numbers, case.sent().num_rows)
-    _check_parts(case, numbers)
-    _check_spread(case, numbers)
+    keys = _keys(case) if case.request.partition in ("hash", "bucket") else []
+    _check_parts(case, numbers, keys)
+    _check_spread(case, course, numbers, len(set(keys)))
     if case.request.order != "none":
-        _check_order(case, numbers)
+        _check_order(case, course, numbers)
 
 
-def _text(values: Any) -> str:
-    """Plain values as text: every bit that counts, the sign of a zero too, and any NaN alike."""
-    return repr(values)
-
-
-def _numbered(batch: pa.RecordBatch) -> Iterator[tuple[Any, str]]:
-    """The number of each row, its last value, and the others as text."""
-    *columns, numbers = (plain_values(column) for column in batch.columns)
-    rows = zip(*columns, strict=True) if columns else itertools.repeat((), len(numbers))
-    return zip(numbers, map(_text, rows), strict=True)
+def _keys(case: ExchangeCase) -> list[str]:
+    """The keys of each row as text, any NaN alike and the zeros not."""
+    columns = [exact_values(case.key(name)) for name in case.request.keys]
+    return [repr(key) for key in zip(*columns, strict=True)]
 
 
 def _check_types(want: pa.Schema, part: int, batch: pa.RecordBatch) -> None:
@@ -242,21 +250,30 @@ def _check_types(want: pa.Schema, part: int, batch: pa.RecordBatch) -> None:
             raise Mismatch(f"column {column.name!r} must be {wanted.type}, it is {column.type}")
 
 
-def _checked(part: int, batch: pa.RecordBatch, given: Sequence[str]) -> list[int]:
+def _checked(
+    part: int, batch: pa.RecordBatch, sent: pa.RecordBatch, given: Sequence[Sequence[Any]]
+) -> list[int]:
     """The numbers of rows, each of which must be as it was sent."""
-    found = []
-    for number, came in _numbered(batch):
-        if not isinstance(number, int) or not 0 <= number < len(given):
+    *columns, numbered = batch.columns
+    numbers = exact_values(numbered)
+    for number in numbers:
+        if number is None or not 0 <= number < sent.num_rows:
             raise Mismatch(f"part {part}: a row came that nobody sent, its number is {number!r}")
-        if came != given[number]:
-            raise Mismatch(f"part {part}: row {number} was {given[number]}, {came} came")
-        found.append(number)
-    return found
+    for column, values in zip(columns, given, strict=True):
+        came, want = exact_values(column), [values[number] for number in numbers]
+        if came != want:
+            at = next(at for at, value in enumerate(came) if value != want[at])
+            was, row = _row(sent, numbers[at]), _row(batch, at)
+            raise Mismatch(f"part {part}: row {numbers[at]} was {was}, {row} came")
+    return numbers
 
 
-def _check_once(
-    case: ExchangeCase, numbers: Mapping[int, Sequence[int]], count: int, least: int = 1
-) -> None:
+def _row(batch: pa.RecordBatch, at: int) -> str:
+    """A row for a message, without its number."""
+    return repr(tuple(plain_values(column.slice(at, 1))[0] for column in batch.columns[:-1]))
+
+
+def _check_once(case: ExchangeCase, numbers: _Numbers, count: int, least: int = 1) -> None:
     """Every row once in all; broadcast once at every receiver. Where something failed, at most."""
     request = case.request
     sides = (
@@ -265,9 +282,10 @@ def _check_once(
         else [range(request.receivers * request.drivers)]
     )
     for side in sides:
-        came = Counter(number for part in side for number in numbers.get(part, ()))
-        for number in range(count):
-            if came[number] > 1 or (came[number] < least and not _is_dropped(case, number)):
+        rows = [numbers[part] for part in side if part in numbers]
+        came = np.bincount(np.concatenate(rows), minlength=count) if rows else np.zeros(count)
+        for number in np.flatnonzero((came > 1) | (came < least)).tolist():
+            if came[number] > 1 or not _is_dropped(case, number):
                 what = "is lost" if came[number] == 0 else f"came {counted(came[number], 'time')}"
                 raise Mismatch(f"row {number} of {count} {what} (parts {side.start} and on)")
 
@@ -277,10 +295,10 @@ def _is_dropped(case: ExchangeCase, row: int) -> bool:
     return case.expect.parts is not None and case.expect.parts[row] == -1
 
 
-def _check_counters(case: ExchangeCase, course: _Course, senders: Sequence[ExchangeSender]) -> None:
+def _check_counters(case: ExchangeCase, course: _Course) -> None:
     """What senders say of their rows, if they do, and what is known of these."""
-    counters = [one.counters() for one in senders if isinstance(one, Counted)]
-    if len(counters) != len(senders):
+    counters = [one.counters() for one in course.senders if isinstance(one, Counted)]
+    if len(counters) != len(course.senders):
         return
 
     def total(name: str) -> int:
@@ -306,61 +324,57 @@ def _check_counters(case: ExchangeCase, course: _Course, senders: Sequence[Excha
                 )
 
 
-def _check_parts(case: ExchangeCase, numbers: Mapping[int, Sequence[int]]) -> None:
+def _check_parts(case: ExchangeCase, numbers: _Numbers, keys: Sequence[str]) -> None:
+    """Each row where it must be, or with all others of its key."""
     if (parts := case.expect.parts) is not None:
+        wanted = np.array(parts, np.int64)
         for part, rows in numbers.items():
-            for row in rows:
-                if (want := parts[row]) != part:
-                    raise Mismatch(f"row {row} belongs to part {want}, it came to part {part}")
-    elif case.request.partition in ("hash", "bucket"):
-        keys = [plain_values(case.key(name)) for name in case.request.keys]
-        texts = [_text(key) for key in zip(*keys, strict=True)]
-        seen: dict[str, int] = {}
-        for part, rows in numbers.items():
-            for row in rows:
-                key = texts[row]
-                if seen.setdefault(key, part) != part:
-                    raise Mismatch(f"rows with key {key} came to parts {seen[key]} and {part}")
+            for row in rows[wanted[rows] != part]:
+                raise Mismatch(f"row {row} belongs to part {wanted[row]}, it came to part {part}")
+        return
+    seen: dict[str, int] = {}
+    for part, rows in numbers.items() if keys else ():
+        for key in {keys[row] for row in rows}:
+            if seen.setdefault(key, part) != part:
+                raise Mismatch(f"rows with key {key} came to parts {seen[key]} and {part}")
 
 
-def _check_spread(case: ExchangeCase, numbers: Mapping[int, Sequence[int]]) -> None:
+def _check_spread(case: ExchangeCase, course: _Course, numbers: _Numbers, keys: int) -> None:
     """Where much is to be spread, every receiver has a part of it.
 
     With so many keys or batches for each it is no chance that one has none; see `_FOR_EACH`.
     """
     request = case.request
     if request.partition == "hash":
-        keys = [plain_values(case.key(name)) for name in request.keys]
-        spread = len({_text(key) for key in zip(*keys, strict=True)})
+        spread = keys
     elif request.partition == "random" and request.knobs.get(_EACH_LEAVES) == 0:
         # The turn is the next one's when a request has left, which otherwise takes many bytes.
-        spread = sum(1 for sender in range(request.senders) for _ in case.batches(sender))
+        spread = sum(map(len, course.written))
     else:
         return
     if spread < _FOR_EACH * request.receivers:
         return
     for receiver in range(request.receivers):
         parts = range(receiver * request.drivers, (receiver + 1) * request.drivers)
-        if not any(numbers.get(part) for part in parts):
+        if not any(len(numbers.get(part, ())) for part in parts):
             raise Mismatch(f"no row came to receiver {receiver} of {request.receivers}")
 
 
-def _check_order(case: ExchangeCase, numbers: Mapping[int, Sequence[int]]) -> None:
-    request = case.request
-    written = [
-        [row for batch in case.batches(sender) for row in batch[ROW].to_pylist()]
-        for sender in range(request.senders)
-    ]
-    place = {row: at for rows in written for at, row in enumerate(rows)}
+def _check_order(case: ExchangeCase, course: _Course, numbers: _Numbers) -> None:
+    """Each sender's rows as it wrote them; merged, also those of all by the keys."""
+    request, plain = case.request, case.plain()
+    place = np.zeros(plain.num_rows, np.int64)
+    for batches in course.written:
+        rows = np.array([row for batch in batches for row in batch[ROW].to_pylist()], np.int64)
+        place[rows] = np.arange(len(rows))
+    keys = [exact_values(plain[key.column]) for key in request.sort]
     for part, rows in numbers.items():
         for sender in range(request.senders):
-            places = [place[row] for row in rows if row % request.senders == sender]
-            if places != sorted(places):
+            places = place[rows[rows % request.senders == sender]]
+            if (places[1:] < places[:-1]).any():
                 raise Mismatch(f"part {part}: rows of sender {sender} changed their order")
         if request.order == "merge":
-            plain = case.plain()
-            keys = [plain_values(plain[key.column]) for key in request.sort]
-            want = sorted_rows(plain, sorted(rows), request.sort)
+            want = sorted_rows(plain, sorted(rows.tolist()), request.sort)
             for at, (a, b) in enumerate(zip(want, rows, strict=True)):
-                if a != b and _text([k[a] for k in keys]) != _text([k[b] for k in keys]):
+                if a != b and any(key[a] != key[b] for key in keys):
                     raise Mismatch(f"part {part}: row {at} of the merged rows is out of order")

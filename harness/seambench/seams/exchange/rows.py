@@ -17,22 +17,26 @@ Encoding = Literal["plain", "dictionary", "run", "view", "large", "sliced"]
 
 
 def sorted_rows(batch: pa.RecordBatch, rows: Sequence[int], keys: Sequence[SortKey]) -> list[int]:
-    """Row numbers ordered by keys, NaN as the greatest number; equal ones stay as they were."""
+    """Row numbers ordered by keys; equal ones stay as they were.
+
+    NaN is the greatest number; texts compare by their code points, so as their bytes in UTF-8 do.
+    """
     order = list(rows)
     for key in reversed(keys):
-        values = batch[key.column].to_pylist()
+        column = batch[key.column]
+        values = column.to_pylist()
+        if pa.types.is_floating(column.type):
+            values = [value if value is None else _sortable(value) for value in values]
         there = [row for row in order if values[row] is not None]
         nulls = [row for row in order if values[row] is None]
-        there.sort(key=lambda row: _sortable(values[row]), reverse=key.descending)
+        there.sort(key=values.__getitem__, reverse=key.descending)
         order = nulls + there if key.nulls_first else there + nulls
     return order
 
 
-def _sortable(value: Any) -> Any:
-    """A key that compares: NaN greatest; texts by their UTF-8 bytes."""
-    if isinstance(value, float):
-        return (value != value, 0.0 if value != value else value)
-    return value.encode() if isinstance(value, str) else value
+def _sortable(value: float) -> tuple[bool, float]:
+    """A key that compares."""
+    return value != value, 0.0 if value != value else value
 
 
 def encoded(batch: pa.RecordBatch, encoding: Encoding) -> pa.RecordBatch:

@@ -18,6 +18,7 @@ Equality is judged on plain values, whatever encoding a column came in:
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
@@ -25,6 +26,7 @@ from itertools import accumulate
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from seambase.errors import UsageError
 from seambase.serde import SerdeRequest
@@ -227,34 +229,43 @@ _LISTS: Sequence[Callable[[pa.DataType], bool]] = (
 )
 
 
-def plain_values(array: pa.Array) -> list[Any]:
-    """Plain values of an array, dictionaries and runs looked through."""
+def exact_values(array: pa.Array) -> list[Any]:
+    """Values of which two are equal just if the plain ones tell the same: reals by their bits."""
+    return plain_values(array, _as_bits)
+
+
+def plain_values(array: pa.Array, flat: Callable[[pa.Array], pa.Array] | None = None) -> list[Any]:
+    """Plain values of an array, dictionaries and runs looked through.
+
+    With `flat`, those of the flat arrays that it makes of the flat ones within.
+    """
     type_ = array.type
     if isinstance(type_, pa.BaseExtensionType):
-        return plain_values(array.storage)
+        return plain_values(array.storage, flat)
     if pa.types.is_dictionary(type_):
-        entries = plain_values(array.dictionary)
+        entries = plain_values(array.dictionary, flat)
         return [None if i is None else entries[i] for i in array.indices.to_pylist()]
     if pa.types.is_run_end_encoded(type_):
-        return _of_runs(array)
+        return _of_runs(array, plain_values(array.values, flat))
     if pa.types.is_map(type_):
-        return _of_lists(array, _entries(array))
+        # Arrow's own `keys` and `items` know no offset of the entries.
+        parts = [plain_values(array.values.field(at), flat) for at in range(2)]
+        return _of_lists(array, list(zip(*parts, strict=True)))
     if any(test(type_) for test in _LISTS):
-        return _of_lists(array, plain_values(array.values))
+        return _of_lists(array, plain_values(array.values, flat))
     if pa.types.is_struct(type_):
-        fields = [plain_values(array.field(i)) for i in range(type_.num_fields)]
+        fields = [plain_values(array.field(i), flat) for i in range(type_.num_fields)]
         rows = list(zip(*fields, strict=True)) if fields else [()] * len(array)
         present = array.is_valid().to_pylist()
         return [row if there else None for row, there in zip(rows, present, strict=True)]
-    values: list[Any] = _as_number(array).to_pylist()
+    values: list[Any] = (flat or _as_number)(array).to_pylist()
     return values
 
 
-def _of_runs(array: pa.RunEndEncodedArray) -> list[Any]:
+def _of_runs(array: pa.RunEndEncodedArray, entries: Sequence[Any]) -> list[Any]:
     """Plain values of runs, of which a slice may show only a part."""
-    ends, entries = array.run_ends.to_pylist(), plain_values(array.values)
     found: list[Any] = []
-    for end, entry in zip(ends, entries, strict=True):
+    for end, entry in zip(array.run_ends.to_pylist(), entries, strict=True):
         reach = min(end - array.offset, len(array))
         found += [entry] * (reach - len(found))
     return found
@@ -270,15 +281,6 @@ def _of_lists(array: pa.Array, items: Sequence[Any]) -> list[Any]:
         offsets, ends = offsets[:-1], offsets[1:]
     spans = zip(present, offsets, ends, strict=True)
     return [list(items[begin:end]) if there else None for there, begin, end in spans]
-
-
-def _entries(array: pa.MapArray) -> list[tuple[Any, Any]]:
-    """Pairs of a map's keys and items, those of all rows end to end.
-
-    Arrow's own `keys` and `items` know no offset of the entries.
-    """
-    parts = [plain_values(array.values.field(at)) for at in range(2)]
-    return list(zip(*parts, strict=True))
 
 
 def _as_number(array: pa.Array) -> pa.Array:
@@ -297,6 +299,14 @@ _LONGS: Sequence[Callable[[pa.DataType], bool]] = (
     pa.types.is_time64,
     pa.types.is_date64,
 )
+
+
+def _as_bits(array: pa.Array) -> pa.Array:
+    """As `_as_number`, and of reals the bits, those of one NaN for any."""
+    if not pa.types.is_floating(array.type):
+        return _as_number(array)
+    alike = pc.if_else(pc.is_nan(array), pa.scalar(math.nan, array.type), array)
+    return alike.view(f"int{array.type.bit_width}")
 
 
 def plain_batch(batch: pa.RecordBatch, request: SerdeRequest) -> pa.RecordBatch:
