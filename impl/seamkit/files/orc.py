@@ -24,7 +24,7 @@ from seamkit.files.promotion import (
     LOSSLESS,
     TypeRules,
     has_within,
-    is_text,
+    is_text_or_bytes,
     resolve_batch,
     with_inner,
 )
@@ -130,7 +130,8 @@ class OrcReader(FileReader):
             own = range(number, number + len(list(kinds(field.type))))
             is_dated = self._by_calendar and has_within(pa.types.is_date, field.type)
             # Only texts ask the footer, which is unpacked for it.
-            has_chars = has_within(is_text, field.type) and not self._footer.chars.isdisjoint(own)
+            has_texts = has_within(is_text_or_bytes, field.type)
+            has_chars = has_texts and not self._footer.chars.isdisjoint(own)
             if field.name in names and (is_dated or has_chars):
                 found[field.name] = number
             number = own.stop
@@ -143,7 +144,7 @@ class OrcReader(FileReader):
         reads.
         """
         kind = column.type
-        if number in self._footer.chars and is_text(kind):
+        if number in self._footer.chars and is_text_or_bytes(kind):
             return pc.ascii_rtrim(column, " ")
         if not pa.types.is_nested(kind):
             is_date = self._by_calendar and pa.types.is_date(kind)

@@ -94,7 +94,7 @@ class LosslessTypes:
             return bool(have.tz == want.tz and _UNITS[want.unit] >= _UNITS[have.unit])
         if kinds.is_date32(have):
             return bool(kinds.is_timestamp(want) and want.tz is None)
-        return is_text(have) and is_text(want)
+        return is_text_or_bytes(have) and is_text_or_bytes(want)
 
     def promote(self, column: pa.Array, want: pa.DataType) -> pa.Array:
         """The values in the wider type; digits below an INT96's unit are cut off."""
@@ -274,7 +274,7 @@ def _only_more_digits(have: pa.DataType, want: pa.DataType) -> bool:
     )
 
 
-def is_text(kind: pa.DataType) -> bool:
+def is_text_or_bytes(kind: pa.DataType) -> bool:
     """Whether values are texts or bytes, of any length: writers differ in what they call texts."""
     tests = (pa.types.is_string, pa.types.is_binary, pa.types.is_large_string)
     return any(test(kind) for test in tests)

@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
 from seamkit.files.columns import VARIANT, Key
-from seamkit.files.promotion import LosslessTypes, is_text
+from seamkit.files.promotion import LosslessTypes, is_text_or_bytes
 from seamkit.tables.delta.log.actions import WIDENING, Metadata, Protocol, has_feature, maps_columns
 
 MappingMode = Literal["none", "name", "id"]
@@ -229,7 +229,7 @@ class DeltaTypes(LosslessTypes):
 
     def promotes(self, have: pa.DataType, want: pa.DataType) -> bool:
         """Whether values of a file's type are read as the table's."""
-        if is_text(have) and is_text(want):
+        if is_text_or_bytes(have) and is_text_or_bytes(want):
             return True
         if pa.types.is_timestamp(have) and pa.types.is_timestamp(want):
             return bool(have.tz == want.tz)  # of another unit

@@ -36,7 +36,7 @@ from seamkit.files.columns import (
 )
 from seamkit.files.orc import OrcReader
 from seamkit.files.parquet import ParquetReader
-from seamkit.files.promotion import LosslessTypes, is_text, with_inner
+from seamkit.files.promotion import LosslessTypes, is_text_or_bytes, with_inner
 from seamkit.files.reader import FileReader, check_size
 from seamkit.files.roaring import Positions
 from seamkit.files.statistics import ColumnRange, FileStatistics
@@ -86,7 +86,7 @@ class _IcebergTypes(LosslessTypes):
 
 def _is_bytes(kind: pa.DataType) -> bool:
     is_fixed = isinstance(kind, pa.UuidType) or pa.types.is_fixed_size_binary(kind)
-    return is_fixed or is_text(kind)
+    return is_fixed or is_text_or_bytes(kind)
 
 
 class _AvroTypes(_IcebergTypes):

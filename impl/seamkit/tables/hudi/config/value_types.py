@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 from seambase.errors import InputError, RefusedError
 from seambase.wording import counted
 from seamkit.avro.schema import AvroType, arrow_schema
-from seamkit.files.promotion import is_text, java_text
+from seamkit.files.promotion import is_text_or_bytes, java_text
 
 _DIGITS = Context(prec=400)
 _INT64_DIGITS = 19
@@ -167,12 +167,12 @@ class HudiTypes:
             # What pyarrow gives nanoseconds without a zone is INT96: an instant, as Spark wrote it.
             zone = want.tz if have.tz is None and have.unit == "ns" else have.tz
             return bool(zone == want.tz and have.unit in ("ms", "ns") and want.unit == "us")
-        return is_text(have) and is_text(want)
+        return is_text_or_bytes(have) and is_text_or_bytes(want)
 
     def promote(self, column: pa.Array, want: pa.DataType) -> pa.Array:
         """The column in the table's type."""
         have = column.type
-        if pa.types.is_string(want) and not is_text(have):
+        if pa.types.is_string(want) and not is_text_or_bytes(have):
             return java_text(column)
         if pa.types.is_list(want):
             return _numbers(column, want)
