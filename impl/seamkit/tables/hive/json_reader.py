@@ -1,6 +1,8 @@
 """Files of JSON, an object a line, as Hive's JsonSerDe reads them.
 
-Names count in any case, unknown ones are passed over, and so is what stands behind an object's end.
+Names count in any case, the last of several for one column; `_col0`, as Hive's first versions call
+columns by their places, is one, too. Unknown names are passed over, and so is what stands behind an
+object's end.
 A value of another kind than its column's ends Hive's query; it is refused here. Rows are turned one
 by one, in Python.
 """
@@ -8,7 +10,8 @@ by one, in Python.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NoReturn
@@ -16,6 +19,7 @@ from typing import Any, NoReturn
 import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
+from seambase.wording import counted
 from seamkit.core.border import batch_of
 from seamkit.files.reader import FileReader, RowsWanted
 from seamkit.files.storage import Storage
@@ -37,7 +41,24 @@ def _no_number(name: str) -> NoReturn:
     raise ValueError(f"{name} is no number of JSON")
 
 
-_DECODER = json.JSONDecoder(parse_int=_Number, parse_float=_Number, parse_constant=_no_number)
+class _Repeating(dict[str, Any]):
+    """An object that has a name twice; `pairs` are all of its names and values, in their order."""
+
+    pairs: Sequence[tuple[str, Any]]
+
+
+def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        found = _Repeating(found)
+        found.pairs = pairs
+    return found
+
+
+_DECODER = json.JSONDecoder(
+    parse_int=_Number, parse_float=_Number, parse_constant=_no_number, object_pairs_hook=_object
+)
+_PLACE = re.compile(r"_col(\d+)", re.ASCII)
 
 
 class JsonReader(FileReader):
@@ -84,7 +105,10 @@ class JsonReader(FileReader):
             raise InputError(f"{self.name}: the line {line[:80]!r} is no JSON ({error})") from error
         if not isinstance(row, dict):
             raise InputError(f"{self.name}: the line {line[:80]!r} is no object")
-        return _lowered(row)
+        try:
+            return _by_column(row, tuple(self._columns))
+        except ValueError as error:
+            raise InputError(f"{self.name}: the line {line[:80]!r}: {error}") from error
 
     def _column(self, rows: Sequence[Mapping[str, Any]], name: str) -> pa.Array:
         kind = self._columns[name]
@@ -101,9 +125,23 @@ def _check(kind: HiveType, where: str) -> None:
         _check(child, where)
 
 
-def _lowered(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Fields by their names in lower case; of several the last counts."""
-    return {name.lower(): value for name, value in fields.items()}
+def _pairs(fields: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
+    return fields.pairs if isinstance(fields, _Repeating) else fields.items()
+
+
+def _by_column(fields: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Values by the names of columns, or of a struct's fields: of several for one the last."""
+    found = {}
+    for name, value in _pairs(fields):
+        own = name.lower()
+        if own in names:
+            found[own] = value
+        elif place := _PLACE.fullmatch(name):
+            at = int(place[1])
+            if name != f"_col{at}" or at >= len(names):
+                raise ValueError(f"{name!r} is no place of {counted(len(names), 'column')}")
+            found[names[at]] = value
+    return found
 
 
 def _value(value: Any, kind: HiveType) -> Any:
@@ -171,7 +209,7 @@ def _map(value: Any, kind: HiveType) -> list[tuple[Any, Any]]:
     of_text = key.word in ("string", "varchar", "char")
     found = {
         _value(name if of_text else _Number(name), key): _value(inner, item)
-        for name, inner in value.items()
+        for name, inner in _pairs(value)
     }
     return list(found.items())
 
@@ -179,7 +217,7 @@ def _map(value: Any, kind: HiveType) -> list[tuple[Any, Any]]:
 def _struct(value: Any, kind: HiveType) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise _wrong(value, kind)
-    fields = _lowered(value)
+    fields = _by_column(value, kind.names)
     pairs = zip(kind.names, kind.children, strict=True)
     return {name: _value(fields.get(name), child) for name, child in pairs}
 

@@ -374,6 +374,34 @@ def test_a_folder_without_a_descriptor_says_what_one_needs(tmp_path: Path) -> No
     assert told.scan().to_table().to_pylist() == [{"k": 1}]
 
 
+@pytest.mark.parametrize(
+    ("row", "a", "b"),
+    [
+        ('{"A": 1, "a": 2, "b": "x"}', 2, "x"),
+        ('{"a": 1, "A": 2, "a": 3}', 3, None),
+        ('{"_col0": 5, "_col1": "y"}', 5, "y"),
+        ('{"_col0": 5, "a": 6}', 6, None),
+        ('{"a": 6, "_col0": 5}', 5, None),
+        ('{"_COL0": 5, "_col": 7, "x_col0": 8}', None, None),
+        ('{"_col7": 5}', "_col7", None),
+        ('{"_col00": 5}', "_col00", None),
+    ],
+)
+def test_a_column_of_json_has_the_last_value_that_names_it(
+    tmp_path: Path, row: str, a: int | str | None, b: str | None
+) -> None:
+    """As Hive 2.3.9's JsonSerDe reads each, which ends at a place that is none of a column."""
+    (tmp_path / "f").write_text(f'{row}\n{{"s": {row}}}\n')
+    columns = {"a": "int", "b": "string", "s": "struct<a:int,b:string>"}
+    table = HiveTable(str(tmp_path), columns=columns, file_format="json")
+    if isinstance(a, str):
+        with pytest.raises(InputError, match=f"'{a}' is no place of 3 columns"):
+            table.to_arrow()
+        return
+    struct = {"a": None, "b": None, "s": {"a": a, "b": b}}
+    assert table.to_arrow().to_pylist() == [{"a": a, "b": b, "s": None}, struct]
+
+
 @pytest.mark.parametrize("kind", ["int", "double"])
 @pytest.mark.parametrize("key", ["1_0", " 7", "\u0663"])
 def test_a_key_of_json_that_is_no_number_of_java_is_refused(
