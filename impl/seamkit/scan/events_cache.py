@@ -417,7 +417,8 @@ class UnitMatches:
             known = self.events.matches(changes)
             if known is not None:
                 return known
-            events = self.events.load(changes, self.columns, context)
+            own = replace(context, file=file.open)
+            events = self.events.load(changes, self.columns, own)
             if isinstance(events, np.ndarray):
                 found = _removed(events, file)
             elif events.fills:

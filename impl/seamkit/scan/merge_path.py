@@ -141,7 +141,8 @@ class UnitMerge:
 
     def _load(self) -> _UnitEvents | GoneRows:
         names = self._wanted.read(self._wanted.schema.names).names
-        loaded = self._changes.load(names, self._context)
+        context = replace(self._context, file=self._reader if self._ranges else None)
+        loaded = self._changes.load(names, context)
         if isinstance(loaded, np.ndarray):
             return self._checked(loaded)
         return _UnitEvents(loaded, self._wanted)

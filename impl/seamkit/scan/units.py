@@ -182,6 +182,8 @@ class ReadContext:
             meet it, never by a value that the unit's changes may replace; see
             `seamkit.scan.pruning.settled_columns`. So may changes leave out events by their keys;
             see `LoadedEvents.whole`.
+        file: opens the unit's file, for changes that depend on what it tells; None where no row of
+            it is read.
     """
 
     allocator: TrackedAllocator
@@ -190,6 +192,7 @@ class ReadContext:
     held_bytes: int | None = None
     spent: list[tuple[str, float]] = field(default_factory=list)
     condition: pc.Expression | None = None
+    file: Callable[[], FileReader] | None = None
 
 
 @dataclass(frozen=True)

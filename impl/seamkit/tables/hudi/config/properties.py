@@ -137,7 +137,7 @@ def _read_fill_rule(raw: Mapping[str, str], version: int, where: str) -> FillRul
     raise RefusedError(f"{where}: {_PARTIAL_MODE}={stated} is not known")
 
 
-KeyGenerator = Literal["plain", "timestamp", "custom"]
+KeyGenerator = Literal["plain", "complex", "timestamp", "custom"]
 
 _SUPPORTED_VERSIONS = (5, 6, 8, 9)
 #: Types of key generators; `TIMESTAMP` and `CUSTOM` make partition paths in another way.
@@ -397,7 +397,8 @@ def _key_generator(raw: Mapping[str, str]) -> KeyGenerator:
     name = raw.get("hoodie.table.keygenerator.class", "").rsplit(".", 1)[-1].lower()
     if kind.startswith("timestamp") or name.startswith("timestampbased"):
         return "timestamp"
-    return "custom" if kind.startswith("custom") or name.startswith("custom") else "plain"
+    known: Sequence[KeyGenerator] = ("custom", "complex")
+    return next((one for one in known if kind.startswith(one) or name.startswith(one)), "plain")
 
 
 def _ordering_fields(raw: Mapping[str, str]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ base row. The core says what lies below each row (`seam/merge.h`). Rules: docs/m
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -41,6 +41,7 @@ from seamkit.tables.hudi.log.log import LogBlock
 from seamkit.tables.hudi.merge.keys import (
     RECORD_KEY,
     LogSource,
+    NullKeyFieldError,
     SliceKeys,
     choose_keys,
     partial_columns,
@@ -255,6 +256,30 @@ def read_slice_log(
     blocks = read_ordered_blocks(slice_, source, context.warnings)
     source = source.with_operation(blocks)
     keys, positions = _keys_of(slice_, blocks, source)
+    if keys.spares_text and context.file is not None and _may_lack(context.file(), keys):
+        keys = SliceKeys.by_text()
+    try:
+        return _folded(slice_, blocks, source, names, context, keys, positions)
+    except NullKeyFieldError:
+        return _folded(slice_, blocks, source, names, context, SliceKeys.by_text(), None)
+
+
+def _may_lack(base: FileReader, keys: SliceKeys) -> bool:
+    """Whether a row of a base file may lack a field of its key, as far as its statistics tell."""
+    known = base.statistics(keys.schema).columns
+    return any(name not in known or known[name].nulls != 0 for name in keys.fields)
+
+
+def _folded(
+    slice_: FileSlice,
+    blocks: Sequence[LogBlock],
+    source: LogSource,
+    names: Sequence[str],
+    context: ReadContext,
+    keys: SliceKeys,
+    positions: Mapping[int, Positions] | None,
+) -> SliceLog | Positions:
+    """The records of some blocks, told apart by these keys."""
     partial = any(block.is_partial for block in blocks)
     # A record that fills gaps looks for those below it.
     test = None if partial or keys.by_position else source.key_test(context.condition)
@@ -310,7 +335,10 @@ def _row_keys(
     keys: SliceKeys, batch: pa.RecordBatch, positions: Positions | None, where: str
 ) -> pa.RecordBatch:
     if positions is None:
-        return keys.of_rows(batch, where)
+        found = keys.of_rows(batch, where)
+        if keys.spares_text and any(column.null_count for column in found.columns):
+            raise NullKeyFieldError(f"{where}: a record that lacks a field of its key")
+        return found
     if len(positions) != batch.num_rows:
         raise InputError(f"{where}: there are fewer record positions than records")
     return keys.of_positions(positions)

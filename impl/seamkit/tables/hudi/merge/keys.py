@@ -52,6 +52,13 @@ _HAVE_TEXT = (
 )
 
 
+class NullKeyFieldError(InputError):
+    """A record lacks a field of its key, and has the key's text, which is to be compared then.
+
+    Hudi 1.2.0 writes such records where a `MERGE INTO` has several matched clauses.
+    """
+
+
 @dataclass(frozen=True)
 class SliceKeys:
     """How the records of one slice are matched.
@@ -62,6 +69,8 @@ class SliceKeys:
         roots: the columns that hold these, which may lie inside structs.
         made: the single key column is text made of the fields.
         times: those of the fields that are points in time, where it is made.
+        prefix: what may stand before the text of a delete, where it is made of one field.
+        spares_text: rows have the key's text, too, which tells them apart where a field is null.
     """
 
     schema: pa.Schema
@@ -69,11 +78,19 @@ class SliceKeys:
     roots: tuple[str, ...]
     made: bool = False
     times: tuple[str, ...] = ()
+    prefix: str = ""
+    spares_text: bool = False
 
     @classmethod
     def by_row(cls) -> SliceKeys:
         """Records that are known by their rows in the base file."""
         return cls(pa.schema([pa.field(_POSITION, pa.int64())]), (), ())
+
+    @classmethod
+    def by_text(cls) -> SliceKeys:
+        """Records that are known by their keys' text."""
+        text = pa.schema([pa.field(RECORD_KEY, pa.string())])
+        return cls(text, (RECORD_KEY,), (RECORD_KEY,))
 
     @property
     def by_position(self) -> bool:
@@ -91,7 +108,8 @@ class SliceKeys:
                 any_present = pc.or_(any_present, column)
             if not pc.all(any_present).as_py():
                 names = "', '".join(self.fields)
-                raise InputError(f"{source}: a record without a key (column '{names}' is null)")
+                kind = NullKeyFieldError if self.spares_text else InputError
+                raise kind(f"{source}: a record without a key (column '{names}' is null)")
         if self.made:
             return pa.RecordBatch.from_arrays([_made_text(keys)], schema=self.schema)
         return keys
@@ -105,6 +123,8 @@ class SliceKeys:
         texts = deletes.record_key_array
         if texts.null_count:
             raise InputError(f"{where}: a delete without a record key")
+        if self.prefix:
+            texts = pc.replace_substring_regex(texts, f"^{re.escape(self.prefix)}", "")
         check_times(texts, self.fields, self.times, where)
         if self.made or self.fields == (RECORD_KEY,):
             return pa.RecordBatch.from_arrays([texts], schema=self.schema)
@@ -119,20 +139,20 @@ def choose_keys(
     `with_deletes`: the slice has delete blocks, which know a key's text alone; `partial`: some
     blocks leave the key fields out.
     """
-    text = pa.schema([pa.field(RECORD_KEY, pa.string())])
     names = config.record_keys
     if not config.virtual_keys:
         known = all(schema.get_field_index(name) >= 0 for name in names)
         typed = known and not partial and _may_be_typed(names, schema, with_deletes)
         if typed:
-            return SliceKeys(_fields(names, schema, where), names, names)
-        return SliceKeys(text, (RECORD_KEY,), (RECORD_KEY,))
+            return SliceKeys(_fields(names, schema, where), names, names, spares_text=True)
+        return SliceKeys.by_text()
     fields = _fields(names, schema, where)
     roots = tuple(dict.fromkeys(root_of(name, schema.names) for name in names))
     if not with_deletes or all(map(pa.types.is_integer, fields.types)):
         return SliceKeys(fields, names, roots)
     times = check_texts(names, schema, where)
-    return SliceKeys(text, names, roots, made=True, times=times)
+    text = SliceKeys.by_text().schema
+    return SliceKeys(text, names, roots, made=True, times=times, prefix=key_prefix(config))
 
 
 def check_fields(config: TableConfig, schema: pa.Schema, where: str) -> None:
@@ -155,6 +175,16 @@ def check_texts(names: Sequence[str], schema: pa.Schema, where: str) -> tuple[st
                 "log is left"
             )
     return tuple(field.name for field in fields if pa.types.is_timestamp(field.type))
+
+
+def key_prefix(config: TableConfig) -> str:
+    """What the complex key generator writes before the text of a key's only field.
+
+    It does so in all tables of version 9, and in others unless its writer was Hudi 0.14.1 to 1.0.2
+    or was told not to, of which the table says nothing.
+    """
+    names = config.record_keys
+    return f"{names[0]}:" if config.key_generator == "complex" and len(names) == 1 else ""
 
 
 def check_times(texts: pa.Array, names: Sequence[str], times: Sequence[str], where: str) -> None:
