@@ -252,6 +252,9 @@ def is_pairs(kind: pa.DataType) -> bool:
 
 def with_inner(column: pa.Array, want: pa.DataType, inner: Sequence[pa.Array]) -> pa.Array:
     """The same structs, lists or maps of other values: of fields, of items, of keys and items."""
+    if not inner:  # structs without fields have a length all the same
+        validity = column.buffers()[:1]
+        return pa.Array.from_buffers(want, len(column), validity, column.null_count, column.offset)
     if pa.types.is_struct(want):
         mask = column.is_null() if column.null_count else None
         return pa.StructArray.from_arrays(inner, fields=list(want), mask=mask)

@@ -176,6 +176,19 @@ class _InOrc(MadeTable):
         orc.write_table(rows, self.folder / "data" / one.name)
 
 
+@pytest.mark.parametrize("made", [MadeTable, _InOrc])
+def test_a_struct_may_have_lost_all_of_its_fields(made: type[MadeTable], tmp_path: Path) -> None:
+    """As pyiceberg lets it; what was null is null, in batches of any size."""
+    column = {"id": 2, "name": "s", "required": False, "type": {"type": "struct", "fields": []}}
+    table = made(tmp_path / "t", [_KEY, column])
+    rows = pa.table({"k": [1, 2, 3], "s": pa.array([{"a": 1}, None, {"a": None}])})
+    changed = {"file_format": "ORC" if made is _InOrc else "PARQUET"}
+    table.commit(MadeCommit([MadeFile("a", rows, changed=changed)]))
+    for batch_rows in (1, 10):
+        found = IcebergTable(str(table.folder)).scan(batch_rows=batch_rows).to_table()
+        assert found["s"].to_pylist() == [{}, None, {}]
+
+
 def test_times_of_day_in_orc_are_numbers(tmp_path: Path) -> None:
     """ORC has no word for them: writers give the microseconds; so in lists."""
     inner = {"type": "list", "element-id": 4, "element": "time", "element-required": False}
