@@ -1,5 +1,7 @@
 """Partition values: texts in the log, by the type of their column.
 
+Spark's CONVERT TO DELTA takes them from names of folders as they are, so they are read in the forms
+that its cast takes, but for blanks around them and parts of a day or time alone.
 Null is a JSON null or, but for columns of text, the empty text: Spark, against the protocol's
 words, reads an empty text of a string column as it stands. Bytes are the characters, as Spark has
 them; all of them escaped, as the protocol says and delta-rs writes, they are refused.
@@ -23,13 +25,15 @@ _REAL = re.compile(
     r"[+-]?(\d+\.?\d*(e[+-]?\d{1,4})?|\.\d+(e[+-]?\d{1,4})?|inf(inity)?)|nan",
     re.ASCII | re.IGNORECASE,
 )
-_DAY = r"[+-]?\d{4,7}-\d{2}-\d{2}"
+_DAY = r"[+-]?\d{4,7}-\d{1,2}-\d{1,2}"
 _DATE = re.compile(_DAY, re.ASCII)
 _TIME = re.compile(
-    rf"({_DAY})[ T](\d{{2}}):(\d{{2}}):(\d{{2}})(?:\.(\d{{1,9}}))?(Z|[+-]\d{{2}}:?\d{{2}})?",
+    rf"({_DAY})[ T](\d{{1,2}}):(\d{{1,2}})(?::(\d{{1,2}})(?:\.(\d{{1,9}}))?)?"
+    r"(Z|[+-]\d{2}:?\d{2})?",
     re.ASCII,
 )
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)
+_TRUE, _FALSE = {"true", "t", "yes", "y", "1"}, {"false", "f", "no", "n", "0"}
 _ESCAPED = re.compile(r"(\\u[0-9a-fA-F]{4})+", re.ASCII)
 _EPOCH = dt.date(1970, 1, 1)
 _CYCLE_YEARS, _CYCLE_DAYS = 400, 146_097
@@ -68,8 +72,8 @@ def _parse(text: str, kind: pa.DataType) -> pa.Scalar:
 
 
 def _boolean(text: str) -> pa.Scalar:
-    _require(text in ("true", "false"))
-    return pa.scalar(text == "true")
+    _require(text.lower() in _TRUE | _FALSE)
+    return pa.scalar(text.lower() in _TRUE)
 
 
 _PARSERS: Mapping[pa.DataType, Callable[[str], pa.Scalar]] = {
@@ -95,16 +99,16 @@ def _days(text: str) -> int:
 def _micros(text: str, *, zoned: bool) -> int:
     """Microseconds since 1970; a text without a zone is UTC where the column is an instant.
 
-    The writer's zone, in which such a text is meant, is not in the table. A date is its midnight
-    where the column is no instant: it was one of dates when the text was written.
+    The writer's zone, in which such a text is meant, is not in the table. A date is its midnight:
+    the column was one of dates when the text was written, or a folder had that name.
     """
-    if not zoned and _DATE.fullmatch(text):
-        text += " 00:00:00"
+    if _DATE.fullmatch(text):
+        text += " 00:00"
     match = _TIME.fullmatch(text)
     if match is None or (match[6] and not zoned):
         raise ValueError(text)
     days = _days(match[1])
-    hours, minutes, seconds = (int(match[n]) for n in (2, 3, 4))
+    hours, minutes, seconds = (int(match[n] or 0) for n in (2, 3, 4))
     _require(hours < 24 and minutes < 60 and seconds < 60)
     micros = int(((match[5] or "") + "000000")[:6])
     zone = match[6] or "Z"

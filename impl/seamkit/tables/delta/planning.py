@@ -18,7 +18,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from seambase.errors import InputError
+from seambase.errors import InputError, RefusedError
 from seambase.values import value_class
 from seamkit.files.columns import (
     Finder,
@@ -242,6 +242,8 @@ def open_data_file(
     if schema.mode == "id" and own.names and all(field_id(field) is None for field in own):
         raise InputError(f"{reader.name}: its columns are found by field ids, of which it has none")
     finder = Finder(schema.by_name, Place("", (), places(own, id_and_name)), reader.name)
+    if schema.mode == "none":
+        _check_letters(schema.stored, finder.file, reader.name)
     _check(reader, add, schema, finder.file)
     nested = [own for own in schema.fields if own.children]
     whole = with_whole_variants(reader, nested, finder.file) if nested else reader
@@ -264,6 +266,22 @@ def _check(reader: ParquetReader, add: AddFile, schema: TableSchema, own: Place)
     check_size(reader, add.size_bytes, rows, "the log")
     if rows is not None:
         _check_columns(schema.fields, nulls, own, reader)
+
+
+def _check_letters(fields: Sequence[Field], own: Place, where: str) -> None:
+    """Refuse a file that has a column in other letters, as CONVERT TO DELTA may leave one.
+
+    Spark finds it, and by the protocol it is another column: this reader would show nulls.
+    """
+    for one in fields:
+        place = own.child(one, where)
+        if place is not None:
+            _check_letters(one.children, place, where)
+        elif other := [p.name for p in own.children if p.name.lower() == one.physical.lower()]:
+            raise RefusedError(
+                f"{where}: it has the column {one.physical!r} in other letters, {other[0]!r}, "
+                "which is not supported"
+            )
 
 
 def _check_columns(

@@ -100,10 +100,14 @@ class TableSchema:
         return {own.name: own for own in self.fields}
 
     @cached_property
+    def stored(self) -> Sequence[Field]:
+        """Columns that files hold."""
+        return [own for own in self.fields if own.name not in self.partition_columns]
+
+    @cached_property
     def plain(self) -> Sequence[Field]:
         """Columns that files hold and that are not nested."""
-        partitioned = self.partition_columns
-        return [own for own in self.fields if not own.children and own.name not in partitioned]
+        return [own for own in self.stored if not own.children]
 
 
 def table_schema(protocol: Protocol, metadata: Metadata, root: str) -> TableSchema:

@@ -158,6 +158,20 @@ def test_void_columns_are_null(tmp_path: Path) -> None:
     assert found.scan(filter="v IS NULL").count_rows() == 2
 
 
+@pytest.mark.parametrize(("name", "rows"), [("ID", {"id": 1}), ("s", {"s": {"ID": 1}})])
+def test_a_file_with_a_column_in_other_letters_is_refused(
+    name: str, rows: Any, tmp_path: Path
+) -> None:
+    """CONVERT TO DELTA takes files as they are; without statistics nothing else tells of values."""
+    table = tmp_path / "t"
+    table.mkdir()
+    fields = [{**_ID, "name": name, "type": _STRUCT if name == "s" else "long"}]
+    add = made_delta.add_rows(table / "f.parquet", pa.Table.from_pylist([rows]))
+    found = DeltaTable(str(made_delta.make(table, fields, add)))
+    with pytest.raises(RefusedError, match=r"f\.parquet: it has the column '(id|ID)' in other let"):
+        found.to_arrow()
+
+
 @pytest.mark.parametrize("kind", ["long", _STRUCT, _LIST, _MAP])
 def test_changes_of_a_void_column_are_nulls_where_it_has_another_type_now(
     kind: Any, tmp_path: Path
