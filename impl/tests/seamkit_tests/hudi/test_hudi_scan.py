@@ -3,7 +3,9 @@
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,6 +16,8 @@ from seamkit.files.parquet import ParquetReader
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.golden_tables import unpack_table
 from seamkit_tests.samples.hudi_scans import scan_on
+from seamkit_tests.samples.outlets import bag
+from seamkit_tests.scan.kept import Read, by_dataset, by_relation, by_stream
 
 
 @pytest.fixture(scope="module")
@@ -144,3 +148,16 @@ def test_a_filter_on_the_key_spares_the_base_where_no_key_can_meet_it(
     assert found.to_pylist() == [row for row in whole.to_pylist() if row["k"] == key]
     # The base holds keys from "deleted" to "updated"; its filter of keys tells the others apart.
     assert bool(read) == (key in ("tie", "twice", "untouched", "resurrected"))
+
+
+@pytest.mark.filterwarnings("ignore::seambase.scan.TableWarning")
+@pytest.mark.parametrize("read", [by_stream, by_dataset, by_relation])
+def test_rows_of_a_base_that_lack_their_key_columns_meet_logs(read: Read, tmp_path: Path) -> None:
+    """By the key's text: Hudi 1.2.0 compacts such rows of a `MERGE INTO` into base files."""
+    table = unpack_table("dropped-column/v9", tmp_path)
+    (base,) = table.glob("*.parquet")
+    rows = pq.read_table(base)
+    at, nulls = rows.schema.get_field_index("k"), pa.nulls(rows.num_rows, pa.string())
+    pq.write_table(rows.set_column(at, "k", nulls), base, compression="none")
+    columns = {"k": ["a", "b", None], "v": ["log1", "log2", "base"], "ts": [2, 2, 1]}
+    assert read(table) == bag(pa.table({**columns, "extra": [None, "two", "one"]}))
