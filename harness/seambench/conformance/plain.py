@@ -163,6 +163,17 @@ def canonical(value: Any) -> str:
     return f"{type(value).__name__}:{value}"
 
 
+def first_unlike(want: Sequence[Any], have: Sequence[Any]) -> int | None:
+    """The first place at which equally many plain values are not the same; None if all are.
+
+    Texts of all of them by Python itself are the same only where those of each value are.
+    """
+    if repr(list(want)) == repr(list(have)):
+        return None
+    pairs = enumerate(zip(want, have, strict=True))
+    return next((at for at, (a, b) in pairs if canonical(a) != canonical(b)), None)
+
+
 def _inner(value: Any) -> str:
     """A value within another; texts in quotes, so that none can look like two: ["a,str:b"]."""
     return f"str:{json.dumps(value)}" if isinstance(value, str) else canonical(value)

@@ -145,24 +145,27 @@ def _encode(case: SerdeCase, vector: Vector, serde: Serde) -> None:
     if vector.data is None or vector.plain:
         covered = batches_of(vector, case.given_types, beneath=True)
         _same("values beneath nulls, which mean nothing,", vector, written, serde, covered)
-    for encoding, what, change in _ENCODED:
-        if vector.plain and serde.capabilities.get(f"encodings.{encoding}"):
-            flat = replace(vector, request=_flattening(vector.request))
+    nested = any(pa.types.is_nested(field.type) for batch in batches for field in batch.schema)
+    flat, stated = replace(vector, request=_flattening(vector.request)), serde.capabilities
+    for encoding, what, change in _ENCODED if vector.plain else ():
+        # Where nothing is nested, every depth is the first, which is there without these words.
+        if stated.get(f"encodings.{encoding}") and (nested or _DEPTH not in what):
             _same(f"{what}, flattened,", flat, written, serde, _changed(batches, change))
 
 
+_DEPTH = "at every depth"
 _ENCODED: Sequence[tuple[str, str, Change]] = (
     ("dictionary", "dictionaries", through_entries),
-    ("dictionary", "dictionaries at every depth", at_leaves(through_entries)),
+    ("dictionary", f"dictionaries {_DEPTH}", at_leaves(through_entries)),
     ("dictionary", "a slice of dictionaries", lambda column: sliced(through_values(column))),
     (
         "dictionary",
-        "a slice of dictionaries at every depth",
+        f"a slice of dictionaries {_DEPTH}",
         lambda column: sliced(at_leaves(through_values)(column)),
     ),
     ("rle", "runs", as_runs),
     ("rle", "a slice of runs", lambda column: sliced(as_runs(column))),
-    ("rle", "a slice of runs at every depth", lambda column: sliced(at_leaves(as_runs)(column))),
+    ("rle", f"a slice of runs {_DEPTH}", lambda column: sliced(at_leaves(as_runs)(column))),
 )
 
 

@@ -9,11 +9,12 @@ may never be is a crash, a hang, an exception that is no refusal, or memory beyo
 from __future__ import annotations
 
 import random
+import re
 import struct
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import pyarrow as pa
 
@@ -39,10 +40,10 @@ SMALL_BYTES = 1024
 _GARBLED = 150
 _WRONG_NUMBERS = (0, 1, -1, -2, 7, 255, 1 << 16, (1 << 31) - 1, -(1 << 31), 1 << 30)
 _CHECKSUM_AT = 13
+_DIGIT = re.compile(r"\d")
 
 
-@dataclass(frozen=True)
-class Damaged:
+class Damaged(NamedTuple):
     """Bytes with a defect.
 
     Attributes:
@@ -63,12 +64,13 @@ def check_damage(operation: str, vector: Vector, serde: Serde) -> None:
         options |= {"size_limit": SIZE_LIMIT, "depth_limit": _DEPTH_LIMIT}
     request = replace(vector.request, options=options)
     before = _fresh_peak_kib()
+    is_peer, read = serde.kind == "peer", serde.deserialize
     for defect in damaged(operation, vector):
-        _check(defect, request, vector, serde)
+        _check(defect, request, vector, read, is_peer=is_peer)
     if serde.capabilities.get("checksum") and operation == "flip":
-        summed, with_sum = _checksummed(vector), {**options, "checksum": True}
-        for defect in _flips_under_checksum(summed):
-            _check(defect, replace(request, options=with_sum), vector, serde)
+        summing = replace(request, options={**options, "checksum": True})
+        for defect in _flips_under_checksum(_checksummed(vector)):
+            _check(defect, summing, vector, read, is_peer=is_peer)
     if (grown := _peak_kib() - before) > (SIZE_LIMIT >> 10) + _SLACK_KIB:
         raise Mismatch(f"memory grew by {grown >> 10} MiB over damaged input")
 
@@ -107,19 +109,26 @@ def damaged(operation: str, vector: Vector) -> Iterator[Damaged]:
     return kinds[operation](vector, vector.data)
 
 
-def _check(defect: Damaged, request: SerdeRequest, vector: Vector, serde: Serde) -> None:
+def _check(
+    defect: Damaged,
+    request: SerdeRequest,
+    vector: Vector,
+    read: Callable[[SerdeRequest, bytes], Sequence[pa.RecordBatch]],
+    *,
+    is_peer: bool,
+) -> None:
     try:
-        batches = serde.deserialize(request, defect.data)
+        batches = read(request, defect.data)
     except NO_REFUSAL:
         raise
     except (errors.InputError, errors.RefusedError) as error:
         if isinstance(defect.verdict, int):
             raise Mismatch(f"{defect.what} leaves a whole stream, refused: {error}") from error
-        if serde.kind != "peer" and not any(sign.isdigit() for sign in str(error)):
+        if not is_peer and not _DIGIT.search(str(error)):
             raise Mismatch(f"{defect.what}: the refusal names no offset: {error}") from error
         return
     except errors.SeambenchError as error:
-        if serde.kind == "peer" and not isinstance(defect.verdict, int):
+        if is_peer and not isinstance(defect.verdict, int):
             return
         raise Mismatch(f"{defect.what}: {type(error).__name__}: {error}") from error
     except Exception as error:
@@ -165,10 +174,11 @@ def _cuts(vector: Vector, data: bytes) -> Iterator[Damaged]:
         ends = list(vector.row_ends)
         if vector.request.options.get("framing") == "velox-group":
             ends = [0]  # no group at all is no rows
+    places = {end: at for at, end in reversed(list(enumerate(ends)))}
     for length in _sample(len(data)):
-        kept = data[:length]
-        what = f"cut to {counted(length, 'byte')}"
-        yield Damaged(what, kept, ends.index(length) if length in ends else "refuse")
+        yield Damaged(
+            f"cut to {counted(length, 'byte')}", data[:length], places.get(length, "refuse")
+        )
 
 
 def _sample(length: int) -> Sequence[int]:

@@ -7,8 +7,7 @@ from itertools import accumulate, groupby, pairwise
 
 import pyarrow as pa
 
-from seambench.conformance.plain import canonical
-from seambench.seams.serde.values import anything, arrow_array, plain_values
+from seambench.seams.serde.values import anything, arrow_array, exact_values
 
 Change = Callable[[pa.Array], pa.Array]
 
@@ -41,21 +40,20 @@ def _longer(array: pa.Array) -> pa.Array:
         edge = pa.array(entry, type_.index_type)
         ids = pa.concat_arrays([edge, array.indices, edge])
         return pa.DictionaryArray.from_arrays(ids, sliced(array.dictionary))
+    if not pa.types.is_nested(type_):
+        if not len(array):
+            edge = arrow_array([anything(type_)], type_)
+            return pa.concat_arrays([edge, edge])
+        return pa.concat_arrays([array.slice(len(array) - 1), array, array.slice(0, 1)])
     present = pa.array([True, *array.is_valid().to_pylist(), True], pa.bool_())
-    nested = pa.types.is_nested(type_) and array.buffers()[0] is not None
-    validity = present.buffers()[1] if nested else None
+    validity = present.buffers()[1] if array.buffers()[0] is not None else None
     if pa.types.is_struct(type_):
         children = [sliced(_longer(array.field(at))) for at in range(type_.num_fields)]
         return pa.Array.from_buffers(type_, len(present), [validity], children=children)
-    if pa.types.is_list(type_) or pa.types.is_map(type_):
-        items = _longer(array.values)
-        offsets = [0, *(at + 1 for at in array.offsets.to_pylist()), len(items)]
-        buffers = [validity, pa.array(offsets, pa.int32()).buffers()[1]]
-        return pa.Array.from_buffers(type_, len(present), buffers, children=[sliced(items)])
-    if not len(array):
-        edge = arrow_array([anything(type_)], type_)
-        return pa.concat_arrays([edge, edge])
-    return pa.concat_arrays([array.slice(len(array) - 1), array, array.slice(0, 1)])
+    items = _longer(array.values)
+    offsets = [0, *(at + 1 for at in array.offsets.to_pylist()), len(items)]
+    buffers = [validity, pa.array(offsets, pa.int32()).buffers()[1]]
+    return pa.Array.from_buffers(type_, len(present), buffers, children=[sliced(items)])
 
 
 def _longer_runs(array: pa.Array) -> pa.Array:
@@ -85,7 +83,7 @@ def _unlike(values: pa.Array) -> pa.Array:
     coded = pa.types.is_dictionary(type_)
     beneath = type_.value_type if coded else type_
     entry = arrow_array([anything(beneath)], beneath)
-    if len(values) and canonical(plain_values(entry)) == canonical(plain_values(values[:1])):
+    if len(values) and exact_values(entry) == exact_values(values[:1]):
         entry = arrow_array([anything(beneath, 2)], beneath)
     if not coded:
         return entry
@@ -143,8 +141,7 @@ def as_runs(array: pa.Array) -> pa.Array:
     """The same rows as runs: rows that are alike and follow each other are one."""
     if not _takes(array):
         return array
-    texts = [repr(canonical(value)) for value in plain_values(array)]
-    lengths = [len(list(rows)) for _, rows in groupby(texts)]
+    lengths = [len(list(rows)) for _, rows in groupby(exact_values(array))]
     ends = list(accumulate(lengths))
     begins = [end - length for end, length in zip(ends, lengths, strict=True)]
     return pa.RunEndEncodedArray.from_arrays(pa.array(ends, pa.int32()), _taken(array, begins))

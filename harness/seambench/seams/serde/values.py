@@ -32,7 +32,7 @@ from seambase.errors import UsageError
 from seambase.serde import SerdeRequest
 from seambase.types import SerdeType, arrow_type, schema_of
 from seambase.wording import counted
-from seambench.conformance.plain import canonical
+from seambench.conformance.plain import first_unlike
 
 _BYTES = frozenset(
     {"varbinary", "binary", "uuid", "ipaddress", "ipprefix", "hyperloglog", "p4hyperloglog"}
@@ -335,10 +335,10 @@ def value_difference(
     values = plain_values(column)
     if len(values) != len(expected):
         return f"column {name!r}: {counted(len(expected), 'row')} expected, {len(values)} came"
-    for row, (want, have) in enumerate(zip(expected, values, strict=True)):
-        if canonical(want) != canonical(have):
-            return f"column {name!r}, row {row}: {_short(want)} expected, {_short(have)} came"
-    return None
+    if (row := first_unlike(expected, values)) is None:
+        return None
+    want, have = _short(expected[row]), _short(values[row])
+    return f"column {name!r}, row {row}: {want} expected, {have} came"
 
 
 def _short(value: Any) -> str:

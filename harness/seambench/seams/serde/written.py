@@ -9,7 +9,7 @@ from seambase.errors import InputError
 from seambase.foreign_arrow import sound_stream
 from seambase.pages.reader import CHECKSUMMED, COMPRESSED, Page, page_options, read_pages
 from seambase.wording import counted
-from seambench.conformance.plain import canonical
+from seambench.conformance.plain import first_unlike
 from seambench.seams.serde.blocks import block_values
 from seambench.seams.serde.vectors import Expected, Vector, decode_problem
 
@@ -125,9 +125,9 @@ def _block_problem(vector: Vector, page: Page, want: Expected) -> str | None:
         vector.request.fields, vector.types, page.columns, want.columns, strict=True
     ):
         values = block_values(block, type_, vector.timestamps)
-        for row, (a, b) in enumerate(zip(column, values, strict=True)):
-            if canonical(a) != canonical(b):
-                return f"column {field.name!r}, row {row}: {a!r} was given, {b!r} was written"
+        if (row := first_unlike(column, values)) is not None:
+            given, came = column[row], values[row]
+            return f"column {field.name!r}, row {row}: {given!r} was given, {came!r} was written"
     return None
 
 
