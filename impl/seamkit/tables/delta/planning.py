@@ -273,14 +273,19 @@ def _check_letters(fields: Sequence[Field], own: Place, where: str) -> None:
 
     Spark finds it, and by the protocol it is another column: this reader would show nulls.
     """
+    missing = []
     for one in fields:
         place = own.child(one, where)
-        if place is not None:
+        if place is None:
+            missing.append(one.physical)
+        else:
             _check_letters(one.children, place, where)
-        elif other := [p.name for p in own.children if p.name.lower() == one.physical.lower()]:
+    stored = {other.name.lower(): other.name for other in own.children} if missing else {}
+    for name in missing:
+        if other := stored.get(name.lower()):
             raise RefusedError(
-                f"{where}: it has the column {one.physical!r} in other letters, {other[0]!r}, "
-                "which is not supported"
+                f"{where}: it has the column {name!r} in other letters, {other!r}, which is not "
+                "supported"
             )
 
 
