@@ -296,7 +296,7 @@ def _deletes(block: LogBlock, deletes: DeleteKeys, rules: _Rules) -> Iterator[tu
     ):
         if key is None:
             raise InputError(f"{block.where}: a delete without a record key")
-        key = _bare_key(key, rules)
+        key = key.removeprefix(rules.logs.config.delete_prefix)
         for field in rules.made_of:
             if pa.types.is_timestamp(field.type) and not _has_number(key, field.name, rules):
                 raise RefusedError(
@@ -305,13 +305,6 @@ def _deletes(block: LogBlock, deletes: DeleteKeys, rules: _Rules) -> Iterator[tu
                     "there; compact the table with Hudi, so that no log is left"
                 )
         yield key, _Version(None, _delete_order(value, word, rules), listed=True)
-
-
-def _bare_key(key: str, rules: _Rules) -> str:
-    """A delete's text without the field's name, which the complex key generator writes for one."""
-    if len(rules.made_of) != 1 or rules.logs.config.key_generator != "complex":
-        return key
-    return key.removeprefix(f"{rules.made_of[0].name}:")
 
 
 def _is_plain(kind: pa.DataType) -> bool:

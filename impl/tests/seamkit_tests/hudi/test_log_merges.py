@@ -449,16 +449,25 @@ def test_a_delete_names_the_only_field_of_a_complex_key(
 ) -> None:
     """`k:a` is what Hudi 1.2.0 wrote for the virtual key `a`; 0.14.1 to 1.0.2 write `a`.
 
-    Of a table of version 9 without meta columns Spark showed no such row after its delete.
+    Of a table of version 9 without meta columns Spark showed no such row after its delete, but in
+    one of version 8 by 1.1.1, whose delete blocks had no positions, all of them.
     """
     base = [("a", "x", 1, 5), ("b", "y", 1, 5), ("k:a", "z", 1, 5)]
     properties = {
         "hoodie.populate.meta.fields": "false",
         "hoodie.table.keygenerator.type": generator,
     }
-    log = Log().deletes((text, None))
-    found = merged(tmp_path, base, log, path=path, properties=properties)
+    at = [i for i, row in enumerate(base) if row[0] == gone]
+    log = Log().deletes((text, None), at=at)
+    found = merged(tmp_path / "at", base, log, path=path, properties=properties)
     assert found == [row for row in base if row[0] != gone]
+    log = Log().deletes((text, None))
+    if text == gone:
+        found = merged(tmp_path / "by key", base, log, path=path, properties=properties)
+        assert found == [row for row in base if row[0] != gone]
+    else:
+        with pytest.raises(RefusedError, match=r"a\.log.*'k:.*without positions"):
+            merged(tmp_path / "by key", base, log, path=path, properties=properties)
 
 
 @PATHS

@@ -29,7 +29,7 @@ def choose(
 ) -> SliceKeys:
     """The choice for a table whose key fields a, b, ... have these types."""
     names = tuple("abc"[: len(kinds)])
-    config: Any = SimpleNamespace(record_keys=names, virtual_keys=virtual, key_generator="plain")
+    config: Any = SimpleNamespace(record_keys=names, virtual_keys=virtual, delete_prefix="")
     fields = [pa.field(RECORD_KEY, pa.string()), *map(pa.field, names, kinds)]
     return choose_keys(config, pa.schema(fields), "t", with_deletes=deletes, partial=partial)
 
@@ -151,9 +151,7 @@ def test_virtual_keys_may_lie_inside_structs() -> None:
     """A key field is named by its path, and a null struct has none of its fields."""
     inner = pa.struct([("id", pa.string()), ("x", pa.int32())])
     schema = pa.schema([("s", inner), ("b", pa.int64())])
-    config: Any = SimpleNamespace(
-        record_keys=("s.id", "b"), virtual_keys=True, key_generator="complex"
-    )
+    config: Any = SimpleNamespace(record_keys=("s.id", "b"), virtual_keys=True, delete_prefix="")
     keys = choose_keys(config, schema, "t", with_deletes=True, partial=False)
     assert keys.roots == ("s", "b")
     rows = pa.record_batch({"s": pa.array([{"id": "x"}, None], inner), "b": pa.array([1, 2])})

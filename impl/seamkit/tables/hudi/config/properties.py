@@ -270,6 +270,16 @@ class TableConfig:
         return self.ordering_fields if self.merge.mode == "event-time" else ()
 
     @property
+    def delete_prefix(self) -> str:
+        """What the complex key generator writes before the text of a virtual key's only field.
+
+        It does so in all tables of version 9, and in others unless its writer was Hudi 0.14.1 to
+        1.0.2 or was told not to, of which the table says nothing.
+        """
+        alone = self.key_generator == "complex" and len(self.record_keys) == 1
+        return f"{self.record_keys[0]}:" if alone and self.virtual_keys else ""
+
+    @property
     def logs_name_writers(self) -> bool:
         """Whether the name of each log bears the instant of its writer, not of its base file.
 

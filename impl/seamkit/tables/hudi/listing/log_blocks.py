@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError
 from seambase.scan import ScanWarning
@@ -89,7 +90,29 @@ def read_ordered_blocks(
                 f"{block.where}: log blocks of kind '{block.kind}' are not supported"
             )
         _check_base(block, source.timeline)
+    _check_named_keys(slice_, ordered, source.config.delete_prefix)
     return ordered
+
+
+def _check_named_keys(slice_: FileSlice, blocks: Sequence[LogBlock], prefix: str) -> None:
+    """Deletes that name the key's field find virtual keys by their positions alone.
+
+    By key Hudi 1.1.1 compares them with texts of rows that lack the name, and finds none.
+    """
+    if not prefix or (
+        slice_.base is not None
+        and all(b.base_instant == slice_.base.instant and b.has_positions for b in blocks)
+    ):
+        return
+    for block in blocks:
+        if block.kind == "delete":
+            named = pc.starts_with(block.delete_keys().record_key_array, prefix)
+            if pc.any(named).as_py():
+                raise RefusedError(
+                    f"{block.where}: record keys of deletes begin with '{prefix}', which those of "
+                    "rows without meta columns do not, and without positions in the base file "
+                    "Hudi does not find their rows; this is not supported"
+                )
 
 
 def _check_ordering(source: SliceLogs) -> None:

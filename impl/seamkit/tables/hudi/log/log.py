@@ -104,6 +104,11 @@ class LogBlock:
         return self.header.get("BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS")
 
     @property
+    def has_positions(self) -> bool:
+        """Whether it tells which rows of the base file its records are."""
+        return bool(self.header.get("RECORD_POSITIONS"))
+
+    @property
     def is_partial(self) -> bool:
         """Whether rows have some columns only, and leave the others as they are."""
         return self.header.get("IS_PARTIAL", "").lower() == "true"

@@ -152,7 +152,7 @@ def choose_keys(
         return SliceKeys(fields, names, roots)
     times = check_texts(names, schema, where)
     text = SliceKeys.by_text().schema
-    return SliceKeys(text, names, roots, made=True, times=times, prefix=key_prefix(config))
+    return SliceKeys(text, names, roots, made=True, times=times, prefix=config.delete_prefix)
 
 
 def check_fields(config: TableConfig, schema: pa.Schema, where: str) -> None:
@@ -175,16 +175,6 @@ def check_texts(names: Sequence[str], schema: pa.Schema, where: str) -> tuple[st
                 "log is left"
             )
     return tuple(field.name for field in fields if pa.types.is_timestamp(field.type))
-
-
-def key_prefix(config: TableConfig) -> str:
-    """What the complex key generator writes before the text of a key's only field.
-
-    It does so in all tables of version 9, and in others unless its writer was Hudi 0.14.1 to 1.0.2
-    or was told not to, of which the table says nothing.
-    """
-    names = config.record_keys
-    return f"{names[0]}:" if config.key_generator == "complex" and len(names) == 1 else ""
 
 
 def check_times(texts: pa.Array, names: Sequence[str], times: Sequence[str], where: str) -> None:
