@@ -4,7 +4,6 @@ import java.math.BigDecimal;
 import java.time.LocalDate;
 import java.time.LocalDateTime;
 import java.time.ZoneId;
-import java.util.Arrays;
 import java.util.List;
 
 import org.apache.paimon.data.BinaryString;
@@ -14,7 +13,6 @@ import org.apache.paimon.data.InternalMap;
 import org.apache.paimon.data.InternalRow;
 import org.apache.paimon.data.Timestamp;
 import org.apache.paimon.types.ArrayType;
-import org.apache.paimon.types.CharType;
 import org.apache.paimon.types.DataType;
 import org.apache.paimon.types.DataTypes;
 import org.apache.paimon.types.MapType;
@@ -40,17 +38,9 @@ final class PaimonValue extends BoxedValue {
         return item == null ? null : new PaimonValue(item, type, zone);
     }
 
-    /** Of CHAR with the blanks that fill it: ORC's reader trims them, and engines put them back. */
     @Override
     public byte[] getUtf8() {
-        byte[] text = ((BinaryString) item).toBytes();
-        if (!(type instanceof CharType)) {
-            return text;
-        }
-        int blanks = ((CharType) type).getLength() - ((BinaryString) item).numChars();
-        byte[] filled = Arrays.copyOf(text, text.length + Math.max(0, blanks));
-        Arrays.fill(filled, text.length, filled.length, (byte) ' ');
-        return filled;
+        return ((BinaryString) item).toBytes();
     }
 
     @Override
