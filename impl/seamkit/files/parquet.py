@@ -22,6 +22,7 @@ from seamkit.files.file_cache import KEPT
 from seamkit.files.footers.calendars import check_calendar, check_int96, first_of_int96
 from seamkit.files.footers.chunks import (
     NullCounts,
+    bound_of,
     check_chunks,
     check_page_sizes,
     chunk_paths,
@@ -36,7 +37,6 @@ from seamkit.files.footers.chunks import (
     names_extensions,
     orders_bytes,
     paths_twice,
-    value_of,
 )
 from seamkit.files.footers.rewriting import footer_of_int96
 from seamkit.files.promotion import (
@@ -516,7 +516,7 @@ class ParquetReader(FileReader):
             if one is None or not one.has_min_max or not one.has_null_count or one.null_count:
                 return ()
         try:
-            return [value_of(one, "min", kind) for one in known]
+            return [bound_of(one, "min", kind)[0] for one in known]
         except (*PARQUET_ERRORS, ValueError, OverflowError) as error:
             raise InputError(f"{self.name}: its statistics are not readable ({error})") from error
 

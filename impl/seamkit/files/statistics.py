@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from seambase.errors import InputError
 from seambase.filters import all_of
-from seamkit.files.footers.chunks import chunk_paths, leaves, orders_bytes, value_of
+from seamkit.files.footers.chunks import bound_of, chunk_paths, leaves, orders_bytes
 
 
 @dataclass(frozen=True)
@@ -149,13 +149,13 @@ def _of_chunks(chunks: Sequence[Any], rows: Sequence[int], kind: pa.DataType) ->
     if not valued or any(one is None or not one.has_min_max for one in valued):
         return ColumnRange(nulls)
     try:
-        ends = [[value_of(one, end, kind) for one in valued] for end in ("min", "max")]
+        ends = [[bound_of(one, end, kind) for one in valued] for end in ("min", "max")]
     except pa.ArrowNotImplementedError:  # decimals, to releases of early 2025
         return ColumnRange(nulls)
     if len(valued) == 1:
-        ((least,), (greatest,)) = ends
+        least, greatest = (values[0] for (values,) in ends)
     else:
-        least, greatest = pc.min(pa.array(ends[0], kind)), pc.max(pa.array(ends[1], kind))
+        least, greatest = pc.min(pa.concat_arrays(ends[0])), pc.max(pa.concat_arrays(ends[1]))
     is_cut = pa.types.is_binary(kind) or pa.types.is_string(kind)
     return ColumnRange(nulls, least, greatest, (not is_cut, not is_cut))
 
@@ -232,7 +232,7 @@ def _bound(known: Any, end: str, kind: pa.DataType) -> pa.Scalar:
     """A bound; of texts its bytes, which may be cut within a character."""
     if pa.types.is_string(kind) or pa.types.is_binary(kind):
         return pa.scalar(getattr(known, f"{end}_raw"), pa.binary())
-    return value_of(known, end, kind)
+    return bound_of(known, end, kind)[0]
 
 
 def _shown(value: pa.Scalar) -> str:

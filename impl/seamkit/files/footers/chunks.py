@@ -24,6 +24,7 @@ import itertools
 import math
 import re
 import struct
+import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
@@ -396,18 +397,27 @@ class NullCounts:
             yield path, column.null_count
 
 
-def value_of(known: Any, end: str, kind: pa.DataType) -> pa.Scalar:
-    """A bound, `min` or `max`, of pyarrow's statistics of a chunk as a value of a type."""
-    if pa.types.is_timestamp(kind):
-        # Python's times end with the year 9999, and lack the last digits of nanoseconds.
-        return pa.scalar(getattr(known, f"{end}_raw"), pa.int64()).cast(kind)
-    if pa.types.is_date32(kind):
-        # Days before the year 1 are none of Python's; Spark's Paimon makes some of the year 1.
-        return pa.scalar(getattr(known, f"{end}_raw"), pa.int32()).cast(kind)
+def bound_of(known: Any, end: str, kind: pa.DataType) -> pa.Array:
+    """A bound, `min` or `max`, of pyarrow's statistics of a chunk: one value of a type.
+
+    Whatever makes a value of Python's imports pandas first, where that is installed, which takes
+    longer than many a read: whole numbers and texts are made of their bytes.
+    """
+    if pa.types.is_timestamp(kind) or pa.types.is_date32(kind):
+        # Python's times begin with the year 1, end with 9999, and lack the last digits of
+        # nanoseconds.
+        return _number(getattr(known, f"{end}_raw"), kind)
     value = getattr(known, end)
+    if pa.types.is_integer(kind):
+        return _number(value, kind)
     if pa.types.is_string(kind):
-        # Whatever makes a value of Python's imports pandas first, where that is installed.
         text = value.encode()
         offsets = pa.py_buffer(struct.pack("=ii", 0, len(text)))
-        return pa.StringArray.from_buffers(1, offsets, pa.py_buffer(text))[0]
-    return pa.scalar(value, kind)
+        return pa.StringArray.from_buffers(1, offsets, pa.py_buffer(text))
+    return pa.array([value], kind)
+
+
+def _number(value: int, kind: pa.DataType) -> pa.Array:
+    is_signed = not pa.types.is_unsigned_integer(kind)
+    content = value.to_bytes(kind.bit_width // 8, sys.byteorder, signed=is_signed)
+    return pa.Array.from_buffers(kind, 1, [None, pa.py_buffer(content)])
