@@ -76,7 +76,7 @@ class JsonReader(FileReader):
         self._lines = LineReader(storage, path, {_LINE: parse_type("string", path)}, whole)
         self.name = self._lines.name
         self.num_row_groups = self._lines.num_row_groups
-        self._columns = columns
+        self._columns, self._names = columns, tuple(columns)
         self.schema = pa.schema([(name, kind.arrow) for name, kind in columns.items()])
         for name, kind in columns.items():
             _check(kind, f"{self.name}: column {name!r}")
@@ -106,7 +106,7 @@ class JsonReader(FileReader):
         if not isinstance(row, dict):
             raise InputError(f"{self.name}: the line {line[:80]!r} is no object")
         try:
-            return _by_column(row, tuple(self._columns))
+            return _by_column(row, self._names)
         except ValueError as error:
             raise InputError(f"{self.name}: the line {line[:80]!r}: {error}") from error
 
@@ -133,14 +133,13 @@ def _by_column(fields: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any
     """Values by the names of columns, or of a struct's fields: of several for one the last."""
     found = {}
     for name, value in _pairs(fields):
-        own = name.lower()
-        if own in names:
-            found[own] = value
-        elif place := _PLACE.fullmatch(name):
+        own, place = name.lower(), _PLACE.fullmatch(name)
+        if place and own not in names:
             at = int(place[1])
             if name != f"_col{at}" or at >= len(names):
                 raise ValueError(f"{name!r} is no place of {counted(len(names), 'column')}")
-            found[names[at]] = value
+            own = names[at]
+        found[own] = value
     return found
 
 
