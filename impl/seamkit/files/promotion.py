@@ -109,6 +109,15 @@ class LosslessTypes:
         return False
 
 
+class TimesAsNumbers(LosslessTypes):
+    """For files whose format has no word for a time of day, as ORC: beside the rules of a table."""
+
+    def relabels(self, have: pa.DataType, want: pa.DataType) -> bool:
+        """Integers of its width are a time of day."""
+        is_width = pa.types.is_integer(have) and have.bit_width == want.bit_width
+        return bool(is_width) if pa.types.is_time(want) else super().relabels(have, want)
+
+
 LOSSLESS = LosslessTypes()
 _UNITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 _DECIMAL_DIGITS = {8: 3, 16: 5, 32: 10, 64: 20}  # of the integers of so many bits

@@ -36,7 +36,7 @@ from seamkit.files.columns import (
 )
 from seamkit.files.orc import OrcReader
 from seamkit.files.parquet import ParquetReader
-from seamkit.files.promotion import LosslessTypes, is_text_or_bytes, with_inner
+from seamkit.files.promotion import LosslessTypes, TimesAsNumbers, is_text_or_bytes, with_inner
 from seamkit.files.reader import FileReader, check_size
 from seamkit.files.roaring import Positions
 from seamkit.files.statistics import ColumnRange, FileStatistics
@@ -99,13 +99,8 @@ class _AvroTypes(_IcebergTypes):
         return bool(have == pa.int64() if want.unit == "ns" else have == pa.timestamp("us", "UTC"))
 
 
-class _OrcTypes(_IcebergTypes):
-    """Type rules of files in ORC, which has no word for a time of day."""
-
-    def relabels(self, have: pa.DataType, want: pa.DataType) -> bool:
-        """Times of day are their microseconds."""
-        is_time = have == pa.int64() and pa.types.is_time64(want)
-        return bool(is_time or super().relabels(have, want))
+class _OrcTypes(TimesAsNumbers, _IcebergTypes):
+    """Type rules of files in ORC: times of day are their microseconds."""
 
 
 ICEBERG_TYPES = _IcebergTypes()

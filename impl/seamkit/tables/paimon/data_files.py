@@ -31,7 +31,7 @@ from seamkit.avro.data_file import AvroReader
 from seamkit.files.columns import Finder, FoundReader, Place
 from seamkit.files.orc import OrcReader
 from seamkit.files.parquet import ParquetReader
-from seamkit.files.promotion import LosslessTypes, java_text
+from seamkit.files.promotion import LosslessTypes, TimesAsNumbers, java_text
 from seamkit.files.reader import FileReader, check_size
 from seamkit.files.roaring import Positions
 from seamkit.files.statistics import ColumnRange, FileStatistics
@@ -203,13 +203,8 @@ def _is_number_of(have: pa.DataType, want: pa.DataType) -> bool:
     return bool(kinds.is_int64(have) and kinds.is_timestamp(want) and want.unit in ("ms", "us"))
 
 
-class OrcTypes(PaimonTypes):
-    """Type rules of ORC, which has no times of day: they are numbers of milliseconds there."""
-
-    def relabels(self, have: pa.DataType, want: pa.DataType) -> bool:
-        """Also where a file has the number of a time of day."""
-        is_time = pa.types.is_int32(have) and pa.types.is_time32(want)
-        return bool(is_time or super().relabels(have, want))
+class OrcTypes(TimesAsNumbers, PaimonTypes):
+    """Type rules of ORC: times of day are their milliseconds."""
 
 
 _TYPES, _UNMARKED, _ORC_TYPES = PaimonTypes(), UnmarkedTimes(), OrcTypes()
