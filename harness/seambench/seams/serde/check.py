@@ -147,25 +147,31 @@ def _encode(case: SerdeCase, vector: Vector, serde: Serde) -> None:
         _same("values beneath nulls, which mean nothing,", vector, written, serde, covered)
     nested = any(pa.types.is_nested(field.type) for batch in batches for field in batch.schema)
     flat, stated = replace(vector, request=_flattening(vector.request)), serde.capabilities
-    for encoding, what, change in _ENCODED if vector.plain else ():
-        # Where nothing is nested, every depth is the first, which is there without these words.
-        if stated.get(f"encodings.{encoding}") and (nested or _DEPTH not in what):
+    for encoding, what, change, is_deep in _ENCODED if vector.plain else ():
+        # Where nothing is nested, every depth is the first, which is handed over anyhow.
+        if stated.get(f"encodings.{encoding}") and (nested or not is_deep):
             _same(f"{what}, flattened,", flat, written, serde, _changed(batches, change))
 
 
-_DEPTH = "at every depth"
-_ENCODED: Sequence[tuple[str, str, Change]] = (
-    ("dictionary", "dictionaries", through_entries),
-    ("dictionary", f"dictionaries {_DEPTH}", at_leaves(through_entries)),
-    ("dictionary", "a slice of dictionaries", lambda column: sliced(through_values(column))),
+#: Encodings, how they are put to a reader, and whether parts within nested columns have them.
+_ENCODED: Sequence[tuple[str, str, Change, bool]] = (
+    ("dictionary", "dictionaries", through_entries, False),
+    ("dictionary", "dictionaries at every depth", at_leaves(through_entries), True),
+    ("dictionary", "a slice of dictionaries", lambda column: sliced(through_values(column)), False),
     (
         "dictionary",
-        f"a slice of dictionaries {_DEPTH}",
+        "a slice of dictionaries at every depth",
         lambda column: sliced(at_leaves(through_values)(column)),
+        True,
     ),
-    ("rle", "runs", as_runs),
-    ("rle", "a slice of runs", lambda column: sliced(as_runs(column))),
-    ("rle", f"a slice of runs {_DEPTH}", lambda column: sliced(at_leaves(as_runs)(column))),
+    ("rle", "runs", as_runs, False),
+    ("rle", "a slice of runs", lambda column: sliced(as_runs(column)), False),
+    (
+        "rle",
+        "a slice of runs at every depth",
+        lambda column: sliced(at_leaves(as_runs)(column)),
+        True,
+    ),
 )
 
 
