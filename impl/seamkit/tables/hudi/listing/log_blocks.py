@@ -99,10 +99,8 @@ def _check_named_keys(slice_: FileSlice, blocks: Sequence[LogBlock], prefix: str
 
     By key Hudi 1.1.1 compares them with texts of rows that lack the name, and finds none.
     """
-    if not prefix or (
-        slice_.base is not None
-        and all(b.base_instant == slice_.base.instant and b.has_positions for b in blocks)
-    ):
+    base = slice_.base
+    if not prefix or (base and all(block.has_positions_in(base.instant) for block in blocks)):
         return
     for block in blocks:
         if block.kind == "delete":

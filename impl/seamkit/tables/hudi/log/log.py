@@ -103,10 +103,9 @@ class LogBlock:
         """The instant of the base file that positions of the block's records count in."""
         return self.header.get("BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS")
 
-    @property
-    def has_positions(self) -> bool:
-        """Whether it tells which rows of the base file its records are."""
-        return bool(self.header.get("RECORD_POSITIONS"))
+    def has_positions_in(self, base_instant: str) -> bool:
+        """Whether it tells which rows of the base file of an instant its records are."""
+        return self.base_instant == base_instant and bool(self.header.get("RECORD_POSITIONS"))
 
     @property
     def is_partial(self) -> bool:

@@ -389,10 +389,10 @@ def usable_positions(blocks: Sequence[LogBlock], base_instant: str) -> list[Posi
     """
     found = []
     for block in blocks:
-        text = block.header.get("RECORD_POSITIONS", "")
-        if block.base_instant != base_instant or not text:
+        if not block.has_positions_in(base_instant):
             return None
         try:
+            text = block.header["RECORD_POSITIONS"]
             positions = read_bitmap(base64.b64decode(text, validate=True))
         except (binascii.Error, ValueError) as error:
             raise InputError(f"{block.where}: the record positions are broken: {error}") from error
