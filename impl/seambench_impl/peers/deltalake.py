@@ -46,19 +46,14 @@ class OverDeltaRs(PeerWriter):
 
     format = "delta"
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._taken_up: Any = None
-
     def take_up(self, step: WriterStep) -> None:
         """Hold the table's state for the next step."""
         delta_rs = import_peer("deltalake", self.name, self.extra)
-        self._taken_up = delta_rs.DeltaTable(str(step.table))
+        self.taken_up = delta_rs.DeltaTable(str(step.table))
 
     def target(self, step: WriterStep) -> Any:
         """The table by the state that was taken up for this step, or its address."""
-        taken_up, self._taken_up = self._taken_up, None
-        return taken_up or str(step.table)
+        return self.state(lambda: str(step.table))
 
 
 class DeltaRsWriter(OverDeltaRs):

@@ -202,10 +202,6 @@ class PaimonCoreWriter(PeerWriter):
     format = "paimon"
     more = ("keys", "partitions")
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._taken_up: Any = None
-
     def released(self) -> str:
         """Its version, where there is what a JVM is started by."""
         super().released()
@@ -251,7 +247,7 @@ class PaimonCoreWriter(PeerWriter):
         self._core.schemas(step.table).createTable(schema.build())
 
     def _take_up(self, step: WriterStep) -> None:
-        self._taken_up = self._core.table(step.table)
+        self.taken_up = self._core.table(step.table)
 
     def _append(self, step: WriterStep) -> None:
         with self._writing(step) as (_, write):
@@ -288,10 +284,9 @@ class PaimonCoreWriter(PeerWriter):
     @contextmanager
     def _writing(self, step: WriterStep) -> Iterator[tuple[Any, Any]]:
         """A table and what writes it; what was written is committed, unless it fails."""
-        taken_up, self._taken_up = self._taken_up, None
         # By itself an overwrite takes the rows of those partitions alone that new rows are in.
         options = self._core.jclass("java.util.HashMap")({"dynamic-partition-overwrite": "false"})
-        table = (taken_up or self._core.table(step.table)).copy(options)
+        table = self.state(lambda: self._core.table(step.table)).copy(options)
         builder = table.newBatchWriteBuilder()
         builder = builder.withOverwrite() if step.do == "overwrite" else builder
         with (

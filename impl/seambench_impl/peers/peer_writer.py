@@ -43,6 +43,12 @@ class PeerWriter(Named):
         self.version = self.released()
         words = (f"formats.{self.format}", *(f"steps.{do}" for do in self.steps()), *self.more)
         self.capabilities: Mapping[str, bool] = dict.fromkeys(words, True)
+        self.taken_up: Any = None
+
+    def state(self, newest: Callable[[], Any]) -> Any:
+        """The table's state that a step `open` took up, for one step; else the newest."""
+        taken_up, self.taken_up = self.taken_up, None
+        return newest() if taken_up is None else taken_up
 
     def released(self) -> str:
         """Its version."""

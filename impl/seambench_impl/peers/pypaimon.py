@@ -60,7 +60,6 @@ class PyPaimonSteps(PeerWriter):
     def __init__(self) -> None:
         super().__init__()
         self._warehouse = tempfile.TemporaryDirectory(prefix="seambench-")
-        self._taken_up: Any = None
 
     def steps(self) -> Mapping[str, Callable[[WriterStep], None]]:
         """What it does; rows of tables with keys are replaced by key."""
@@ -102,12 +101,11 @@ class PyPaimonSteps(PeerWriter):
 
     def _take_up(self, step: WriterStep) -> None:
         self._link(step)
-        self._taken_up = self._catalog().get_table("default.table")
+        self.taken_up = self._catalog().get_table("default.table")
 
     def _write(self, step: WriterStep, overwrite: Mapping[str, str] | None) -> None:
         # By itself an overwrite takes the rows of those partitions alone that new rows are in.
-        taken_up, self._taken_up = self._taken_up, None
-        table = taken_up or self._catalog().get_table("default.table")
+        table = self.state(lambda: self._catalog().get_table("default.table"))
         table = table.copy({"dynamic-partition-overwrite": "false"})
         builder = table.new_batch_write_builder()
         builder = builder if overwrite is None else builder.overwrite(overwrite)
