@@ -187,6 +187,8 @@ class SparkDeltaWriter(SparkWriter):
     @contextlib.contextmanager
     def _named(self, session: Any, step: WriterStep) -> Iterator[str]:
         session.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
+        # A version of some rows is replayed in fifty tasks otherwise.
+        session.conf.set("spark.databricks.delta.snapshotPartitions", "1")
         yield f"delta.{_name(str(step.table))}"
 
 
