@@ -48,7 +48,9 @@ from seamkit.tables.iceberg.metadata.schema import (
 )
 
 _TRUNCATE = re.compile(r"truncate\[(\d{1,9})\]")
-_BY_NUMBER = re.compile(r"(truncate|bucket)\[\d{1,9}\]")
+#: Transforms that make null of null alone; of others, `void` and such as nobody knows, it is
+#: anything.
+_KEEPS_NULL = re.compile(r"identity|year|month|day|hour|(truncate|bucket)\[\d{1,9}\]")
 BUCKET = re.compile(r"bucket\[([1-9]\d{0,8})\]")
 _EPOCH = dt.datetime(1970, 1, 1)
 _FIRST_YEAR, _LAST_YEAR = 1, 9998
@@ -138,7 +140,7 @@ def parts_of(entry: Entry, spec: PartitionSpec, fields: Sequence[Field]) -> Sequ
         if one.transform == "identity":
             where = f"{entry.where}, column {field.name!r}"
             found.append(part_of_one(field, constant(value, field.type, where)))
-        elif value is None and (one.transform in STARTS or _BY_NUMBER.fullmatch(one.transform)):
+        elif value is None and _KEEPS_NULL.fullmatch(one.transform):
             found.append(Part(field, shown, None))
         elif value is not None and (fits := _fits(one.transform, value, source)):
             found.append(Part(field, shown, fits))
@@ -241,11 +243,9 @@ def _of_partition(
 ) -> Sequence[pc.Expression]:
     """What the least and the greatest transformed value say of the column they are made of."""
     column = pc.field(source.name)
-    if one.transform == "void":
-        return []
     least, most = ends
     if least is None:
-        return [column.is_null()]
+        return [column.is_null()] if _KEEPS_NULL.fullmatch(one.transform) else []
     try:
         if _may_hold_least_ints(one.transform, ends, source.type):
             return []

@@ -122,9 +122,11 @@ def test_metadata_that_no_writer_writes_are_refused(edit: Edit, says: str, tmp_p
 
 @pytest.mark.parametrize("edit", [None, lambda one: one.pop("refs")])
 def test_metadata_without_references_are_read(edit: Edit | None, tmp_path: Path) -> None:
-    """Version 1 has none, and no total is asked for."""
+    """Version 1 has none, and the branch main all the same; and no total is asked for."""
     table = IcebergTable(str(_made(tmp_path / "t", edit)))
     assert _warnings(table.scan(strict=True)) == []
+    main = table.scan(as_of="main", strict=True)
+    assert main.to_table() == table.scan(strict=True).to_table()
 
 
 _TOTALS = {

@@ -9,9 +9,11 @@ from typing import Any
 import duckdb
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from pyarrow import orc
+from pyiceberg.utils.datetime import timestamp_to_nanos
 
 import seamkit
 from seambase.errors import InputError, RefusedError, UsageError
@@ -164,6 +166,26 @@ def test_types_of_version_3_are_read(kind: str, tmp_path: Path) -> None:
     with duckdb.connect() as connection:
         seamkit.register(connection, "t", left)
         assert connection.sql("SELECT x FROM t").fetchall() == [(value,) for value in values[1:]]
+
+
+_MOMENTS = ["2017-11-16T22:31:08.123456789", "1969-12-31T23:59:59.0000001", "1970-01-01T00:00:00"]
+
+
+@pytest.mark.parametrize("text", _MOMENTS)
+def test_defaults_of_nanoseconds_have_all_their_digits(text: str, tmp_path: Path) -> None:
+    """As pyiceberg reads the same text; filters find them by the nanosecond."""
+    kinds = {"timestamp_ns": text, "timestamptz_ns": f"{text}+00:00"}
+    columns = [
+        {"id": id_, "name": kind, "required": False, "type": kind, "initial-default": default}
+        for id_, (kind, default) in enumerate(kinds.items(), 2)
+    ]
+    table = IcebergTable(str(_made(tmp_path / "t", 1, (_KEY, *columns), version=3).folder))
+    nanos = timestamp_to_nanos(text)
+    rows = table.scan().to_table()
+    assert [rows[kind].cast(pa.int64()).to_pylist() for kind in kinds] == [[nanos], [nanos]]
+    for number, found in ((nanos, 1), (nanos // 1000 * 1000 + 999, int(nanos % 1000 == 999))):
+        moment = pa.scalar(number, pa.timestamp("ns"))
+        assert table.scan(filter=pc.field("timestamp_ns") == moment).count_rows() == found
 
 
 class _InOrc(MadeTable):

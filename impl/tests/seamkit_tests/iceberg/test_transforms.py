@@ -28,7 +28,7 @@ from seamkit.tables.iceberg.metadata.document import PartitionField, PartitionSp
 from seamkit.tables.iceberg.metadata.entries import DATA, Entry, Partition
 from seamkit.tables.iceberg.metadata.manifests import PartitionSummary
 from seamkit.tables.iceberg.metadata.schema import Field, partition_value
-from seamkit.tables.iceberg.pruning import manifest_guarantee, parts_of
+from seamkit.tables.iceberg.pruning import guarantee, manifest_guarantee, parts_of
 
 _DAYS = pa.date32()
 _MICROS, _ZONED = pa.timestamp("us"), pa.timestamp("us", "UTC")
@@ -180,7 +180,11 @@ def test_a_partition_says_nothing_of_what_it_is_not_made_of() -> None:
             entry = Entry(
                 DATA, "a", "PARQUET", Partition(0, own), 1, 1, 1, 1, is_new=True, manifest="here"
             )
-            assert not parts_of(entry, spec, [Field(1, "x", _WHOLE, required=False)])
+            field = Field(1, "x", _WHOLE, required=False)
+            assert not parts_of(entry, spec, [field])
+            assert guarantee(entry, spec, [field], ["x"]) is None
+        summary = PartitionSummary(True, None, None)
+        assert manifest_guarantee([summary], spec, [field]) is None
 
 
 @pytest.mark.parametrize("width", [1, 7, 10, 999_999_999])

@@ -332,6 +332,8 @@ def _metadata(parsed: Mapping[str, Any], version: int, where: str) -> TableMetad
         for name, one in (parsed.get("refs") or {}).items()
     }
     current_id = None if current in (None, -1) else _whole(current)
+    if current_id is not None:  # as Iceberg's readers have it of metadata without references
+        references.setdefault("main", Reference(current_id, "branch"))
     main = references.get("main")
     if main is not None and main.snapshot_id != current_id:  # as Iceberg's library refuses it
         raise InputError(

@@ -212,6 +212,7 @@ def _flat(text: str, where: str) -> pa.DataType:
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MICROSECOND = dt.timedelta(microseconds=1)
+_BELOW_MICROS = re.compile(r"\.\d{6}(\d{1,3})")
 _T = TypeVar("_T")
 _WHOLE_BYTES = {4: "<i", 8: "<q"}
 
@@ -294,13 +295,16 @@ def _of_text(text: str, kind: pa.DataType) -> pa.Scalar:
 
 
 def _moment(text: str, kind: pa.DataType) -> pa.Scalar:
-    """A time with at most six digits below the second; Python knows no more."""
+    """A time; of its digits below the second Python passes over those behind the sixth."""
     moment = dt.datetime.fromisoformat(text)
     if (moment.tzinfo is None) != (kind.tz is None):
         raise ValueError
     moment = moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)
-    micros = (moment - _EPOCH) // dt.timedelta(microseconds=1)
-    return pa.scalar(micros, pa.int64()).cast(pa.timestamp("us", kind.tz)).cast(kind)
+    number = (moment - _EPOCH) // _MICROSECOND
+    if kind.unit == "ns":
+        more = _BELOW_MICROS.search(text)
+        number = number * 1000 + (int(more[1].ljust(3, "0")) if more else 0)
+    return pa.scalar(number, pa.int64()).cast(kind)
 
 
 def partition_value(value: Any, kind: pa.DataType | None, where: str) -> Any:
