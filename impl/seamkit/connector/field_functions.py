@@ -237,10 +237,8 @@ class _Collect(Function):
         items = [*(kept or ()), *(value or ())]
         if self.options.get("distinct", "").lower() != "true":
             return items
-        found: dict[Any, Any] = {}
-        for item in items:
-            found.setdefault(alike(item), item)
-        return list(found.values())
+        told = [self._told(item) for item in items]
+        return [item for at, item in enumerate(items) if told.index(told[at]) == at]
 
     def late(self, kept: Any, value: Any) -> Any:
         """Behind what is kept, as in Paimon."""
@@ -249,13 +247,19 @@ class _Collect(Function):
     def take_back(self, kept: Any, value: Any) -> Any:
         if kept is None or value is None:
             return kept
-        gone, left = [alike(item) for item in value], []
+        gone, left = [self._told(item) for item in value], []
         for item in kept:
-            if alike(item) in gone:
-                gone.remove(alike(item))
+            if self._told(item) in gone:
+                gone.remove(self._told(item))
             else:
                 left.append(item)
         return left
+
+    def _told(self, item: Any) -> Any:
+        """What tells items apart: Java's `equals`, within others its `==`, as Python's is."""
+        if pa.types.is_binary(self.kind.value_type):
+            raise RefusedError(f"{self.where}: {self.name} compares bytes, which Java does not")
+        return item if pa.types.is_nested(self.kind.value_type) else alike(item)
 
 
 class _MergeMap(Function):
@@ -349,12 +353,14 @@ class _NestedUpdate(Function):
     def take_back(self, kept: Any, value: Any) -> Any:
         if kept is None or value is None:
             return kept
+        if not self._keys:  # as `==` of Java has it
+            return [row for row in _there(kept) if row not in _there(value)]
         gone = {self._key(row) for row in _there(value)}
         left = self._by_key(_there(kept))
         return [row for row in left.values() if self._key(row) not in gone]
 
     def _key(self, row: Any) -> Any:
-        return alike([row[name] for name in self._keys] if self._keys else row)
+        return alike([row[name] for name in self._keys])
 
     def _by_key(self, rows: Sequence[Any]) -> Mapping[Any, Any]:
         """Rows by their key; without one each is its own."""

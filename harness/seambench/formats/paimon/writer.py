@@ -28,6 +28,7 @@ its witness is what the core reads with these options of a scan, each row behind
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -268,8 +269,13 @@ class Core:
 def _text(value: str) -> str:
     """A value's text in the words of cases, which tell bytes and numbers as Python does."""
     kind, _, text = value.partition(":")
-    if kind == "double":
-        return f"float:{float(text.replace('Infinity', 'inf')).hex()}"
     if kind == "hex":
         return f"bytes:{bytes.fromhex(text)!r}"
-    return value
+    return value if kind == "str" else _DOUBLE.sub(_number, value)
+
+
+_DOUBLE = re.compile(r"(?:(?<=[\[,=])|^)double:([-+.\w]+)")
+
+
+def _number(match: re.Match[str]) -> str:
+    return f"float:{float(match[1].replace('Infinity', 'inf')).hex()}"

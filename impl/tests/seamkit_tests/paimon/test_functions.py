@@ -78,6 +78,55 @@ def test_functions_that_take_nothing_back_refuse_retracts(name: str) -> None:
         function.retract(None, 0)
 
 
+_FAR = {
+    pa.timestamp("ns"): [1, -1, 10**18 + 1],
+    pa.timestamp("us", "UTC"): [2**62, -(2**62), 0],
+    pa.date32(): [2**31 - 1, -(2**31), 0],
+    pa.time32("ms"): [86_399_999, 0, 1],
+}
+
+
+@pytest.mark.parametrize("kind", _FAR, ids=str)
+def test_times_that_python_does_not_know_are_put_together(kind: pa.DataType) -> None:
+    """In arrays, in rows of arrays and in maps, with all their digits."""
+    numbers = pa.int32() if kind.bit_width == 32 else pa.int64()
+    first, second, third = (pa.scalar(one, numbers).cast(kind) for one in _FAR[kind])
+    rows = pa.list_(pa.struct([("id", pa.int32()), ("t", kind)]))
+    for name, own, values, whole, options in (
+        ("collect", pa.list_(kind), [[first, second], [third]], [first, second, third], {}),
+        (
+            "collect",
+            pa.list_(kind),
+            [[first, second], [first]],
+            [first, second],
+            {"distinct": "true"},
+        ),
+        ("nested_update", rows, [[(1, first)], [(1, second)]], [(1, second)], {"nested-key": "id"}),
+        ("nested_update", rows, [[(1, first)], [(2, third)]], [(1, first), (2, third)], {}),
+        (
+            "merge_map",
+            pa.map_(kind, kind),
+            [[(first, first)], [(first, third)]],
+            [(first, third)],
+            {},
+        ),
+    ):
+        function = make_function(name, pa.array(values, own), options, "here")
+        kept = function.agg(function.agg(None, 0), 1)
+        assert function.result([kept]).equals(pa.array([whole], own))
+
+
+def test_bytes_that_java_does_not_tell_alike_are_refused() -> None:
+    """Items of bytes may be collected where none is asked whether it equals another."""
+    column = pa.array([[b"a"], [b"a"]], pa.list_(pa.binary()))
+    function = make_function("collect", column, {}, "here")
+    assert function.agg(function.agg(None, 0), 1) == [b"a", b"a"]
+    with pytest.raises(RefusedError, match=r"^here: .* in Java none equal others"):
+        function.retract([b"a"], 1)
+    with pytest.raises(RefusedError, match=r"^here: .* in Java none equal others"):
+        make_function("collect", column, {"distinct": "true"}, "here").agg(None, 0)
+
+
 def test_what_comes_late_stands_in_front() -> None:
     """A row that is older than what was kept goes before it; a null changes nothing."""
     function = make_function("listagg", pa.array(["new", "old", None]), {}, "")

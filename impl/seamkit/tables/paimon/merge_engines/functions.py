@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from seambase.errors import RefusedError
 from seambase.values import EXACT, decimal_of
+from seamkit.files.columns import renamed
 
 FieldOptions = Mapping[str, str]
 """Options of one field, without `fields.NAME.` in front."""
@@ -235,8 +236,8 @@ class Computing(Function):
         """Whether it computes with values of a type."""
 
     def take_out(self, column: pa.Array) -> Sequence[Any]:
-        """The values to compute with."""
-        values: list[Any] = column.to_pylist()
+        """The values to compute with; times are numbers, as Python does not know all of them."""
+        values: list[Any] = _with_type(column, _with_numbers(column.type)).to_pylist()
         return values
 
     def start(self, row: int) -> Any:
@@ -262,7 +263,30 @@ class Computing(Function):
 
     def result(self, kept: Sequence[Any]) -> pa.Array:
         """The values as a column."""
-        return pa.array(kept, self.column.type)
+        kind = self.column.type
+        return _with_type(pa.array(kept, _with_numbers(kind)), kind)
+
+
+def _with_numbers(kind: pa.DataType) -> pa.DataType:
+    """A type with numbers for times, at every depth."""
+    if pa.types.is_temporal(kind):
+        return pa.int32() if kind.bit_width == 32 else pa.int64()
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_with_numbers(kind.value_type)))
+    if pa.types.is_struct(kind):
+        return pa.struct([one.with_type(_with_numbers(one.type)) for one in kind])
+    if pa.types.is_map(kind):
+        item = kind.item_field.with_type(_with_numbers(kind.item_type))
+        return pa.map_(kind.key_field.with_type(_with_numbers(kind.key_type)), item)
+    return kind
+
+
+def _with_type(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    """A column under a type of the same bits."""
+    if column.type.equals(kind):
+        return column
+    batch = pa.RecordBatch.from_arrays([column], [""])
+    return renamed(batch, pa.schema([pa.field("", kind)])).column(0)
 
 
 class _Numbers(Computing):

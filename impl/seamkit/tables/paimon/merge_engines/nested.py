@@ -16,13 +16,18 @@ from seamkit.tables.paimon.merge_engines.functions import Computing, FieldOption
 
 
 class Collect(Computing):
-    """The items of arrays in one array, each once if they are to be distinct."""
+    """The items of arrays in one array, each once if they are to be distinct.
+
+    Numbers with a floating point are told apart as Java's `equals` does: NaN equals itself, and
+    zero has two signs. Within rows it is the other way round.
+    """
 
     name = "collect"
 
     def __init__(self, column: pa.Array, options: FieldOptions, where: str) -> None:
         super().__init__(column, options, where)
-        self._distinct = options.get("distinct", "false") == "true"
+        self._distinct = options.get("distinct", "false").lower() == "true"
+        self._items = column.type.value_type
 
     @staticmethod
     def takes(kind: pa.DataType) -> bool:
@@ -32,7 +37,10 @@ class Collect(Computing):
     def agg(self, kept: Any, row: int) -> Any:
         """Both; of one array, too, each item once if they are to be distinct."""
         items = super().agg(kept, row)
-        return _each_once(items) if self._distinct and items is not None else items
+        if not self._distinct or items is None:
+            return items
+        told = self._told(items)
+        return [item for at, item in enumerate(items) if told[at] not in told[:at]]
 
     def reverse(self, kept: Any, row: int) -> Any:
         """Likewise: items of a row that comes late stand behind the others, as in Paimon."""
@@ -47,19 +55,23 @@ class Collect(Computing):
         value = self.values[row]
         if kept is None or value is None:
             return kept
-        left = list(kept)
-        for item in value:
-            if item in left:
-                left.remove(item)
+        left, told = list(kept), self._told(kept)
+        for item in self._told(value):
+            if item in told:
+                at = told.index(item)
+                del left[at], told[at]
         return left
 
-
-def _each_once(items: Sequence[Any]) -> list[Any]:
-    found: list[Any] = []
-    for item in items:
-        if item not in found:
-            found.append(item)
-    return found
+    def _told(self, items: Sequence[Any]) -> list[Any]:
+        """What tells items apart."""
+        if pa.types.is_binary(self._items):
+            raise RefusedError(
+                f"{self.where}: the function {self.name} takes no bytes that are to be distinct or "
+                "taken back: in Java none equal others"
+            )
+        if not pa.types.is_floating(self._items):
+            return list(items)
+        return [None if item is None else item.hex() for item in items]
 
 
 class MergeMap(Computing):
@@ -152,7 +164,7 @@ class _NestedRows(Computing):
         return bool(pa.types.is_list(kind) and pa.types.is_struct(kind.value_type))
 
     def _key(self, item: Any) -> Any:
-        return repr([item[name] for name in self._keys] if self._keys else item)
+        return repr([item[name] for name in self._keys])
 
 
 class NestedUpdate(_NestedRows):
@@ -201,9 +213,11 @@ class NestedUpdate(_NestedRows):
         value = self.values[row]
         if kept is None or value is None:
             return kept
-        gone = {self._key(item) for item in _rows(value)}
-        left = self._newest(_rows(kept)) if self._keys else _rows(kept)
-        return [item for item in left if self._key(item) not in gone]
+        others = _rows(value)
+        if not self._keys:  # by `==` of Java, in which NaN equals nothing and zero has one sign
+            return [item for item in _rows(kept) if item not in others]
+        gone = {self._key(item) for item in others}
+        return [item for item in self._newest(_rows(kept)) if self._key(item) not in gone]
 
 
 class NestedPartialUpdate(_NestedRows):
