@@ -114,8 +114,9 @@ class TimesAsNumbers(LosslessTypes):
 
     def relabels(self, have: pa.DataType, want: pa.DataType) -> bool:
         """Integers of its width are a time of day."""
-        is_width = pa.types.is_integer(have) and have.bit_width == want.bit_width
-        return bool(is_width) if pa.types.is_time(want) else super().relabels(have, want)
+        if not pa.types.is_time(want):
+            return super().relabels(have, want)
+        return bool(pa.types.is_integer(have) and have.bit_width == want.bit_width)
 
 
 LOSSLESS = LosslessTypes()

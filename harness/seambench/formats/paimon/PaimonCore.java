@@ -316,7 +316,8 @@ public class PaimonCore {
         }
         if (root == DataTypeRoot.DECIMAL) {
             DecimalType own = (DecimalType) type;
-            return "Decimal:" + row.getDecimal(i, own.getPrecision(), own.getScale());
+            Decimal number = row.getDecimal(i, own.getPrecision(), own.getScale());
+            return number == null ? "NoneType:None" : "Decimal:" + number;
         }
         if (root == DataTypeRoot.DOUBLE) {
             return "double:" + row.getDouble(i);

@@ -40,6 +40,7 @@ from seamkit.files.vectors import FRAME_BYTES, read_framed, unframed, vector_pos
 from seamkit.tables.agreement import JAVA, check_partition, check_stated, part_of_one
 from seamkit.tables.paimon.metadata.manifests import FileEntry, VectorRange, row_values
 from seamkit.tables.paimon.metadata.schemas import KIND, SEQUENCE, Schemas, TableSchema, places_of
+from seamkit.tables.paimon.narrowed import CastFinder, narrowing_of
 
 #: What Java takes for blank, which is neither a no-break space nor the next line of U+0085.
 _BLANK = re.compile(r"[\t-\r\x1c- \u1680\u2000-\u2006\u2008-\u200a\u2028\u2029\u205f\u3000]*")
@@ -237,7 +238,9 @@ def open_data_file(
     found: FileReader = reader
     if schema.fields != written.fields:
         file = Place("", (), places_of(written.fields))
-        found = FoundReader(reader, Finder(schema.by_name, file, reader.name, has_others=True))
+        find = Finder(schema.by_name, file, reader.name, has_others=True)
+        names, before = schema.by_name, written.fields
+        found = FoundReader(reader, CastFinder(find, names, before, _TYPES.promotes, reader.name))
 
     def check() -> None:
         _check_partition(reader, entry, schema)
@@ -354,13 +357,15 @@ def file_statistics(
         types = [pa.null() if own.children else own.type for own in fields]
         lows = row_values(low_bytes, types, file.where)
         highs = row_values(high_bytes, types, file.where)
-    except (InputError, StopIteration):
+    except (InputError, KeyError):  # KeyError: columns that the schema does not know
         return FileStatistics(file.rows)
     by_id = {own.id: own for own in schema.fields}
     found = {}
     for own, low, high, count in zip(fields, lows, highs, nulls, strict=True):
         now = by_id.get(own.id)
         if now is None or now.name not in among or now.type != own.type or own.children:
+            continue
+        if narrowing_of(now, own) is not None:
             continue
         if not pa.types.is_floating(own.type):
             found[now.name] = _of_column(low, high, count)

@@ -1,0 +1,182 @@
+"""Columns whose type became narrower: what Paimon makes of the values in older files.
+
+Texts and bytes are cut to the length of `VARCHAR` and `VARBINARY`, and filled up to that of `CHAR`
+and `BINARY`; whole numbers keep their lowest bits; decimals are rounded; of times the digits that
+the type lacks are cut off (`CastExecutors` of paimon-common).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import ROUND_HALF_UP, Decimal
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seambase.errors import RefusedError
+from seambase.values import EXACT
+from seamkit.files.columns import Source
+from seamkit.files.promotion import LOSSLESS
+from seamkit.files.roaring import Positions
+from seamkit.tables.paimon.metadata.schemas import Field
+
+_Narrowing = tuple[pa.DataType, Callable[[pa.Array], pa.Array]]
+"""The type that values are read in, and what makes them those of the column."""
+
+_SIZED = re.compile(r"(VAR)?(?:CHAR|BINARY)\((\d+)\)")
+_UNIT_DIGITS = {"ms": 3, "us": 6, "ns": 9}
+
+
+@dataclass(frozen=True)
+class CastFinder:
+    """Finds columns in a file that was written by other fields than the table has.
+
+    Attributes:
+        find: finds them by their ids.
+        fields: of the table, by name.
+        written: those of the file.
+        promotes: whether values of a type are read as those of another.
+    """
+
+    find: Callable[[pa.Field], Source]
+    fields: Mapping[str, Field]
+    written: Sequence[Field]
+    promotes: Callable[[pa.DataType, pa.DataType], bool]
+    where: str
+
+    def __call__(self, wanted: pa.Field) -> Source:
+        """Where a column comes from."""
+        source, own = self.find(wanted), self.fields.get(wanted.name)
+        before = own and next((one for one in self.written if one.id == own.id), None)
+        if own is None or before is None or source.read is None:
+            return source
+        if _has_changed(_is_zoned_otherwise, own, before):
+            raise RefusedError(
+                f"{self.where}: times of the column {own.name!r} have a zone now and had none, or "
+                "the other way round: which times these are depends on where Java runs"
+            )
+        narrowing = narrowing_of(own, before)
+        if narrowing is None:
+            self._check(own, before)
+            return source
+        kind, made = narrowing
+        read, make = source.read.with_type(kind), partial(_of_file, made)
+        return replace(source, read=read, shown=kind, make=make)
+
+    def _check(self, own: Field, before: Field) -> None:
+        """Refuse what Paimon casts in a way that is not known here."""
+        if _has_changed(narrowing_of, own, before) or _has_changed(self._is_strange, own, before):
+            raise RefusedError(
+                f"{self.where}: the column {own.name!r}, or a type within it, was changed from "
+                f"{before.spelling} to {own.spelling}, which is not supported"
+            )
+
+    def _is_strange(self, own: Field, before: Field) -> bool:
+        return own.type != before.type and not self.promotes(before.type, own.type)
+
+
+def _of_file(
+    made: Callable[[pa.Array], pa.Array], column: pa.Array | None, positions: Positions
+) -> pa.Array:
+    del positions
+    assert column is not None
+    return made(column)
+
+
+def _has_changed(test: Callable[[Field, Field], object], own: Field, before: Field) -> bool:
+    """Whether a test says something of a type or one within it; fields have ids in rows alone."""
+    if own.spelling != before.spelling or not own.children:
+        return bool(test(own, before))
+    by_id = {one.id: one for one in before.children}
+    others = [by_id.get(one.id) for one in own.children] if own.spelling == "ROW" else None
+    return any(
+        other is not None and _has_changed(test, one, other)
+        for one, other in zip(own.children, others or before.children, strict=True)
+    )
+
+
+def _is_zoned_otherwise(own: Field, before: Field) -> bool:
+    are_times = pa.types.is_timestamp(own.type) and pa.types.is_timestamp(before.type)
+    return are_times and (own.type.tz is None) != (before.type.tz is None)
+
+
+def narrowing_of(own: Field, before: Field) -> _Narrowing | None:
+    """How values of a former type become those of a narrower one; None where they need nothing."""
+    kinds, have, want = pa.types, before.type, own.type
+    if own.children or before.children or own.spelling == before.spelling:
+        return None
+    if kinds.is_timestamp(have) and kinds.is_timestamp(want):
+        is_cut = own.digits < before.digits
+        return (have, partial(_with_digits, own.digits, want)) if is_cut else None
+    if kinds.is_decimal(have) and kinds.is_decimal(want):
+        is_cut = not LOSSLESS.promotes(have, want)
+        return (have, partial(_rounded, want)) if is_cut else None
+    if kinds.is_floating(have) and kinds.is_integer(want):
+        return have, partial(_whole, want)
+    for of_kind in (kinds.is_integer, kinds.is_floating):
+        if of_kind(have) and of_kind(want):
+            is_cut = want.bit_width < have.bit_width
+            return (have, partial(pc.cast, target_type=want, safe=False)) if is_cut else None
+    match, former = (_SIZED.fullmatch(one.spelling) for one in (own, before))
+    if match is None:
+        return None
+    size, is_filled = int(match[2]), match[1] is None
+    if former is not None and int(former[2]) <= size and not is_filled:
+        return None
+    return want, partial(_of_length if kinds.is_string(want) else _of_size, size, is_filled)
+
+
+def _of_length(size: int, is_filled: bool, column: pa.Array) -> pa.Array:
+    cut = pc.utf8_slice_codeunits(column, 0, size)
+    return pc.utf8_rpad(cut, size, " ") if is_filled else cut
+
+
+def _of_size(size: int, is_filled: bool, column: pa.Array) -> pa.Array:
+    least = size if is_filled else 0
+    cut = [None if one is None else one[:size].ljust(least, b"\0") for one in column.to_pylist()]
+    return pa.array(cut, column.type)
+
+
+def _rounded(want: pa.DataType, column: pa.Array) -> pa.Array:
+    """Decimals rounded half away from nothing; null where digits before the point are too many."""
+    step, most = Decimal(1).scaleb(-want.scale), Decimal(10) ** (want.precision - want.scale)
+    values = (one and one.quantize(step, ROUND_HALF_UP, EXACT) for one in column.to_pylist())
+    return pa.array([None if one is None or abs(one) >= most else one for one in values], want)
+
+
+def _whole(want: pa.DataType, column: pa.Array) -> pa.Array:
+    """Numbers without what is behind the point, as Java casts them: nothing of what is none.
+
+    Those beyond an int, or a long, are its ends; of shorter types the lowest bits of an int are
+    left.
+    """
+    ends = np.iinfo(np.int64 if want.bit_width == 64 else np.int32)
+    numbers = pc.fill_null(column, 0.0).to_numpy(zero_copy_only=False)
+    low, high = numbers <= ends.min, numbers >= ends.max
+    inside = np.where(low | high | np.isnan(numbers), 0, numbers).astype(ends.dtype)
+    cut = np.select([low, high], [ends.min, ends.max], inside)
+    valid = column.is_valid().to_numpy(zero_copy_only=False)
+    return pc.cast(pa.array(cut, mask=~valid), want, safe=False)
+
+
+def _with_digits(digits: int, want: pa.DataType, column: pa.Array) -> pa.Array:
+    """Times without the digits that a type lacks, as Paimon's `DateTimeUtils.truncate` has them.
+
+    Milliseconds are cut towards 1970. Of finer types a fraction of a second that is a number of so
+    few digits, in nanoseconds, stays as it is.
+    """
+    have = _UNIT_DIGITS[column.type.unit]
+    numbers = pc.fill_null(column.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
+    if digits <= _UNIT_DIGITS["ms"]:
+        millis = numbers // 10 ** (have - _UNIT_DIGITS["ms"])
+        cut = millis - np.fmod(millis, 10 ** (_UNIT_DIGITS["ms"] - digits))
+    else:
+        nanos = numbers % 10**have * 10 ** (9 - have)
+        cut = np.where(nanos < 10**digits, numbers, numbers - numbers % 10 ** (have - digits))
+        cut //= 10 ** (have - _UNIT_DIGITS[want.unit])
+    valid = column.is_valid().to_numpy(zero_copy_only=False)
+    return pa.array(cut, pa.int64(), mask=~valid).cast(want)
