@@ -4,6 +4,7 @@ What Spark with Hudi 1.2.0 answers for tables of these forms is the rule.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -81,6 +82,7 @@ def test_values_come_from_the_path(
 @pytest.mark.parametrize(
     ("fields", "partition"),
     [("i", "x"), ("i", "99999999999"), ("d", "2024/01/02"), ("s,i", "x/1/2"), ("s,i", "i=1/s=x"),
+     ("s,i", "s=x/y/i=1"),
      ("t", "2024-01-02 00%3A00%3A00"), ("n", "0.255"), ("b", "1")],
 )  # fmt: skip
 def test_what_a_path_does_not_tell_is_left_to_the_rows(
@@ -104,6 +106,57 @@ def test_formatted_times_are_left_to_the_rows(
 ) -> None:
     """A path that a key generator formatted from a time, or may have, is not the column's value."""
     assert _values(tmp_path, fields, partition, **properties) == {}
+
+
+DROPS = {"hoodie__datasource__write__drop__partition__columns": "true"}
+SLASHES = {"hoodie__datasource__write__slash__separated__date__partitioning": "true"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "properties", "partition", "expected"),
+    [
+        ("s", SLASHES, "2024/01/02", {"s": "2024-01-02"}),
+        ("s", SLASHES, "s=2024/01/02", {"s": "2024/01/02"}),
+        ("s", SLASHES, "__HIVE_DEFAULT_PARTITION__", {"s": None}),
+        ("s", SLASHES | DROPS, "2024/01/02", {"s": "2024-01-02"}),
+        ("s,i", DROPS, "s=x/y/i=1", {"s": "x/y", "i": 1}),
+        ("s,i", DROPS, "s=x/%41/i=__HIVE_DEFAULT_PARTITION__", {"s": "x/%41", "i": None}),
+        ("s,i", {"hoodie__table__ordering__fields": "i"}, "s=x/i=1", {"s": "x"}),
+        ("s,i", {"hoodie__table__ordering__fields": "i"} | DROPS, "s=x/i=1", {"s": "x", "i": 1}),
+    ],
+)
+def test_what_properties_say_of_paths(
+    tmp_path: Any,
+    fields: str,
+    properties: dict[str, str],
+    partition: str,
+    expected: dict[str, Any],
+) -> None:
+    """Dates in three folders, slashes behind names, and columns by which versions are ordered."""
+    assert _values(tmp_path, fields, partition, **properties) == expected
+
+
+@pytest.mark.parametrize(
+    ("fields", "partition"),
+    [("t", "t=2024-01-02 00%3A00%3A00"), ("i", "a/b"), ("s,i", "x/y/1"), ("s,i", "i=1/s=x/y")],
+)
+def test_a_path_that_does_not_tell_a_dropped_column_is_refused(
+    tmp_path: Any, fields: str, partition: str
+) -> None:
+    """No file has it, so that rows would say null."""
+    with pytest.raises(InputError, match="does not tell the value of the column"):
+        _values(tmp_path, fields, partition, **DROPS)
+
+
+def test_a_column_that_no_schema_has_may_have_been_dropped(tmp_path: Any) -> None:
+    """The property tells; where it is missing, as in tables from before 0.11, none was."""
+    config = _config(tmp_path, "s")
+    raw = {name: text for name, text in config.raw.items() if "drop.partition" not in name}
+    schema = pa.schema([_SCHEMA.field("id")])
+    assert partition_schema(schema, config) == schema
+    with pytest.raises(InputError, match="columns is missing, and the schema has no 's'"):
+        partition_schema(schema, replace(config, raw=raw))
+    assert partition_schema(_SCHEMA, replace(config, raw=raw)) == _SCHEMA
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import datetime as dt
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,13 @@ from hypothesis import strategies as st
 
 from seambase.errors import InputError, RefusedError
 from seamkit.core.memory import TrackedAllocator
+from seamkit.files.storage import Storage
 from seamkit.scan.core_merges import KEEP, REMOVE, LogIndex
 from seamkit.tables.hudi.config.properties import (
     DeleteMarker,
     FillRule,
     MergeRules,
+    load_config,
     read_merge_rules,
 )
 from seamkit.tables.hudi.log.deletes import ORDERING_WORDS, read_delete_keys
@@ -28,6 +31,7 @@ from seamkit.tables.hudi.merge.records import (
     is_default,
     ordering_columns,
 )
+from seamkit_tests.samples.hudi_files import properties_text
 from seamkit_tests.samples.hudi_log_bytes import delete_content
 
 PREFIX = "hoodie.record.merge.property."
@@ -76,6 +80,22 @@ def test_rules_of_payload_classes(payload: str, rules: MergeRules) -> None:
     own = {**raw, "hoodie.record.merge.strategy.id": "11111111-0000-0000-0000-000000000000"}
     assert read_merge_rules(own, 8, "custom", "x").mode == "custom"
     assert read_merge_rules({PAYLOAD: f"mine.{payload}"}, 6, "custom", "x").mode == "custom"
+
+
+@pytest.mark.parametrize(
+    ("payload", "mode"),
+    [
+        (f"{PACKAGE}DefaultHoodieRecordPayload", "event-time"),
+        ("com.uber.hoodie.common.model.OverwriteWithLatestAvroPayload", "commit-time"),
+        ("mine.DefaultHoodieRecordPayload", "custom"),
+    ],
+)
+def test_a_class_is_known_by_its_whole_name(payload: str, mode: str, tmp_path: Path) -> None:
+    """Old tables name Hudi's own by where they once were; one of the user's may be called alike."""
+    (tmp_path / ".hoodie").mkdir()
+    text = properties_text(6, **{PAYLOAD: payload, "hoodie.table.precombine.field": "ts"})
+    (tmp_path / ".hoodie" / "hoodie.properties").write_text(text)
+    assert load_config(Storage(str(tmp_path))).merge.mode == mode
 
 
 def test_half_a_marker_and_unknown_modes() -> None:

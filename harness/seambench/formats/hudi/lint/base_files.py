@@ -139,7 +139,14 @@ def _partition_faults(rows: pa.Table, folder: str, conf: Mapping[str, str]) -> W
     special = special or conf.get("hoodie.datasource.write.drop.partition.columns") == "true"
     if special or len(parts) != len(names) or not names or not _are_plain(rows, names):
         return
+    # Of a column that orders versions the row's value counts, whatever partition keeps the row.
+    order = (
+        conf.get(f"hoodie.table.{word}", "") for word in ("ordering.fields", "precombine.field")
+    )
+    orders = set(",".join(order).split(","))
     for name, part in zip(names, parts, strict=True):
+        if name in orders:
+            continue
         hive = conf.get("hoodie.datasource.write.hive_style_partitioning") == "true"
         text = part.removeprefix(f"{name}=") if hive else part
         if conf.get("hoodie.datasource.write.partitionpath.urlencode") == "true":

@@ -151,7 +151,7 @@ TIMELINE = ".hoodie/timeline"
 """Where tables of the second layout have their timeline, unless they say otherwise."""
 
 _MOST_BYTES = 16 << 20
-_DROPS = "hoodie.datasource.write.drop.partition.columns"
+DROPS = "hoodie.datasource.write.drop.partition.columns"
 #: What Hudi has written into every table since a version.
 _WRITTEN_SINCE: Mapping[int, Sequence[str]] = {
     5: (
@@ -160,7 +160,7 @@ _WRITTEN_SINCE: Mapping[int, Sequence[str]] = {
         "hoodie.table.checksum",
         "hoodie.timeline.layout.version",
     ),
-    6: ("hoodie.archivelog.folder", "hoodie.datasource.write.drop.partition.columns"),
+    6: ("hoodie.archivelog.folder",),
     8: (
         "hoodie.record.merge.mode",
         "hoodie.table.initial.version",
@@ -325,7 +325,7 @@ def load_config(storage: Storage, *, metadata_table: bool = False) -> TableConfi
             or kind == "timestamp"
             or (key_generator == "custom" and not kind)
         ),
-        drops_partition_columns=raw.get(_DROPS, "").lower() == "true",
+        drops_partition_columns=raw.get(DROPS, "").lower() == "true",
         virtual_keys=raw.get("hoodie.populate.meta.fields", "true").lower() == "false",
         merge=read_merge_rules(raw, version, _merge_mode(raw, version, where), where),
         raw=raw,
@@ -440,7 +440,8 @@ def _merge_mode(raw: Mapping[str, str], version: int, where: str) -> MergeMode:
     payload = raw.get("hoodie.compaction.payload.class")
     if payload is None:
         return "event-time" if _ordering_fields(raw) else "commit-time"
-    return _PAYLOAD_MODES.get(payload.rsplit(".", 1)[-1], "custom")
+    named = payload.replace("com.uber.hoodie", "org.apache.hudi").removeprefix(_PAYLOAD_PACKAGE)
+    return _PAYLOAD_MODES.get(named, "custom")
 
 
 def stated_buckets(config: TableConfig, buckets: int | None) -> int | None:

@@ -4,9 +4,11 @@ A partition is a folder that carries Hudi's marker, at any depth. A slice is an 
 and the logs on top of it.
 
 Hudi 1.2.0 takes the values of partition columns from the path, not from the rows, unless a key
-generator made the path from a time (`SparkHoodieTableFileIndex`, `SparkParsePartitionUtil`). The
-difference shows where an empty text became the default partition (null), and where a global index
-kept a row in its old partition. What cannot be read from the path comes from the rows.
+generator made the path from a time, or the column orders versions of a record
+(`SparkHoodieTableFileIndex`, `SparkParsePartitionUtil`, `partitionColumnsToRead`). The difference
+shows where an empty text became the default partition (null), and where a global index kept a row
+in its old partition. What cannot be read from the path comes from the rows, and is refused where
+these do not have the column.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ import pyarrow as pa
 from seambase.errors import InputError, RefusedError
 from seambase.values import value_class
 from seamkit.files.storage import FileStatus, Storage
-from seamkit.tables.hudi.config.properties import TableConfig
+from seamkit.tables.hudi.config.properties import DROPS, PROPERTIES, TableConfig
 from seamkit.tables.hudi.timeline.timeline import FileNames, Timeline
 from seamkit.tables.hudi.timeline.window import Window, file_names
 
@@ -265,6 +267,8 @@ def list_files(storage: Storage) -> Listing:
 
 _DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 _INTEGER = re.compile(r"[+-]?\d+")
+# Of key generators since Hudi 1.2.0: a date is three folders, one in the other.
+_SLASHES_DATES = "hoodie.datasource.write.slash.separated.date.partitioning"
 
 
 def partition_schema(schema: pa.Schema, config: TableConfig) -> pa.Schema:
@@ -278,6 +282,9 @@ def partition_schema(schema: pa.Schema, config: TableConfig) -> pa.Schema:
         at = schema.get_field_index(name)
         if at < 0 and config.drops_partition_columns:
             schema = schema.append(pa.field(name, pa.string()))
+        elif at < 0 and DROPS not in config.raw and name.split(".")[0] not in schema.names:
+            # Before 0.11 no table dropped one.
+            raise InputError(f"{PROPERTIES}: {DROPS} is missing, and the schema has no {name!r}")
         elif (
             at >= 0
             and config.key_generator == "timestamp"
@@ -292,11 +299,12 @@ class PartitionColumns:
 
     def __init__(self, config: TableConfig, schema: pa.Schema) -> None:
         self._fields, self._drops = config.partition_fields, config.drops_partition_columns
-        times = () if self._drops else config.time_partition_fields
+        self._slashes_dates = config.raw.get(_SLASHES_DATES, "").lower() == "true"
+        own = () if self._drops else (*config.time_partition_fields, *config.ordering_fields)
         self._read = {
             name: schema.field(name)
             for name in self._fields
-            if name not in times and schema.get_field_index(name) >= 0
+            if name not in own and schema.get_field_index(name) >= 0
         }
         self._schema = schema
         self._known: dict[str, Mapping[str, pa.Scalar]] = {}
@@ -310,9 +318,20 @@ class PartitionColumns:
     def _parse(self, partition: str) -> Mapping[str, pa.Scalar]:
         if not self._fields or not partition:
             return {}
+        told = self._told(partition)
+        for name in self._read if self._drops else ():
+            if name not in told:
+                raise InputError(
+                    f"the partition {partition!r} does not tell the value of the column {name!r}, "
+                    "which no file has"
+                )
+        return told
+
+    def _told(self, partition: str) -> Mapping[str, pa.Scalar]:
+        """What the path tells, part by part."""
         parts = partition.split("/")
         if len(parts) != len(self._fields):
-            return self._whole(partition) if len(self._fields) == 1 else {}
+            return self._whole(partition) if len(self._fields) == 1 else self._joined(parts)
         found = {}
         for name, part in zip(self._fields, parts, strict=True):
             key, equals, text = part.partition("=")
@@ -330,17 +349,42 @@ class PartitionColumns:
         return found
 
     def _whole(self, partition: str) -> Mapping[str, pa.Scalar]:
-        """A single column whose value has slashes: the whole path, as it stands."""
+        """A single column whose value has slashes: the whole path, as it stands.
+
+        Of dates that a key generator took apart (`2024/01/02`) it is the date again.
+        """
         (name,) = self._fields
         if name not in self._read or not pa.types.is_string(self._read[name].type):
             return {}
-        return {name: pa.scalar(partition.removeprefix(f"{name}="))}
+        text = partition.removeprefix(f"{name}=")
+        if self._slashes_dates and text == partition:
+            text = text.replace("/", "-")
+        return {name: pa.scalar(text)}
+
+    def _joined(self, parts: Sequence[str]) -> Mapping[str, pa.Scalar]:
+        """Dropped columns whose values have slashes: `name=` begins each, the rest is as it is."""
+        texts: dict[str, str] = {}
+        name = ""
+        for part in parts if self._drops else ():
+            key, equals, text = part.partition("=")
+            name = key if equals else name
+            texts[name] = text if equals else f"{texts.get(name, '')}/{part}"
+        if (*texts,) != self._fields:
+            return {}
+        kinds = {name: field.type for name, field in self._read.items()}
+        values = {name: _value(texts[name], kind, plain=True) for name, kind in kinds.items()}
+        return {name: value for name, value in values.items() if value is not None}
 
 
-def _value(text: str, kind: pa.DataType) -> pa.Scalar | None:
-    """The value that a part of a path stands for, or None if it is none of the column's type."""
+def _value(text: str, kind: pa.DataType, *, plain: bool = False) -> pa.Scalar | None:
+    """The value that a part of a path stands for, or None if it is none of the column's type.
+
+    In a `plain` text `%XX` stands for itself.
+    """
     if text == _DEFAULT_PARTITION:
         return pa.scalar(None, kind)
+    if plain and pa.types.is_string(kind):
+        return pa.scalar(text)
     try:
         return pa.scalar(_python_value(text, kind), kind)
     except (ValueError, InvalidOperation, pa.ArrowException, OverflowError):
