@@ -274,6 +274,7 @@ def _why_not_their_bytes(reader: ParquetReader, names: Collection[str]) -> Mappi
             for own, at in new.items()
         },
         **{own: f"its column {own!r} has times of INT96" for own in reader.int96_columns(names)},
+        **{own: f"keys of maps in {own!r} may be null" for own in reader.maps_as_pairs(names)},
     }
 
 

@@ -17,6 +17,7 @@ from seambase.errors import InputError, RefusedError
 from seambase.wording import counted
 from seamkit.core.unpack import Bound
 from seamkit.files.blooms.split_block import groups_that_may_hold
+from seamkit.files.columns import field_id
 from seamkit.files.expressions import named_values
 from seamkit.files.file_cache import KEPT
 from seamkit.files.footers.calendars import check_calendar, check_int96, first_of_int96
@@ -38,7 +39,7 @@ from seamkit.files.footers.chunks import (
     orders_bytes,
     paths_twice,
 )
-from seamkit.files.footers.rewriting import footer_of_int96
+from seamkit.files.footers.rewriting import PAIRS_ID, footer_of_int96, footer_of_pairs
 from seamkit.files.promotion import (
     LOSSLESS,
     TypeRules,
@@ -73,8 +74,19 @@ PLAIN_TYPES = {"arrow_extensions_enabled": False} if int(pa.__version__.split(".
 #: How Arrows say that they know no VARIANT, no GEOMETRY, or what comes after these.
 _UNKNOWN_TYPE = re.compile(r"LogicalType that is not recognized|Logical type (Undefined|Variant) ")
 
+#: How Arrow says that it reads no maps whose keys may be null.
+_OPTIONAL_KEYS = "Map keys must be annotated as required"
+
 _STREAM_BYTES = 1 << 20
 _HEADER_BYTES = 100
+
+
+@dataclass(frozen=True)
+class _Hidden:
+    """What of a footer is hidden from pyarrow: its writer's Arrow schema, maps with such keys."""
+
+    has_arrow: bool
+    has_pairs: bool
 
 
 def open_parquet(
@@ -89,18 +101,29 @@ def open_parquet(
 
 
 def _opened(
-    source: Any, where: str, bound: Bound | None = None, **options: Any
-) -> tuple[pq.ParquetFile, bool]:
-    """The same, and whether its writer's Arrow schema was found, which is hidden from pyarrow."""
-    footer = None
+    source: Any, where: str, bound: Bound | None = None, *, pairs: bool = False, **options: Any
+) -> tuple[pq.ParquetFile, _Hidden]:
+    """The same, and what of its footer is hidden from pyarrow.
+
+    `pairs`: maps whose keys may be null come as lists of their entries, see `footer_of_pairs`.
+    """
+    footer = other = None
     try:
         # One that is known was made and checked when it was read.
         is_known = "metadata" in options
         if not is_known:
             own = footer_bytes(source)
-            if (footer := footer_without_arrow(source, *own)) is not None:
-                options["metadata"] = footer
-        file = pq.ParquetFile(source, **_how(source), **options)
+            try:
+                footer = footer_without_arrow(source, *own)
+                file = pq.ParquetFile(source, metadata=footer, **_how(source), **options)
+            except pa.ArrowInvalid as error:
+                if pairs and _OPTIONAL_KEYS in str(error):
+                    other = footer_of_pairs(own[1])
+                if other is None:
+                    raise
+                file = pq.ParquetFile(source, metadata=other, **_how(source), **options)
+        else:
+            file = pq.ParquetFile(source, **_how(source), **options)
         names = file.schema_arrow.names
         if not is_known:
             check_chunks(*own, file.metadata, where)
@@ -118,7 +141,7 @@ def _opened(
     _check_rows(file.metadata, where)
     if not is_known:
         check_calendar(file.metadata, own[1], where)
-    return file, footer is not None
+    return file, _Hidden(footer is not None, other is not None)
 
 
 def _check_rows(footer: pq.FileMetaData, where: str) -> None:
@@ -253,11 +276,11 @@ class ParquetReader(FileReader):
         same = before is not None and before == self._storage.file_identity(self._path)
         self._identity = before if same else None
         if known is not None and same:
-            footer, self._has_arrow = known
+            footer, self._hidden = known
             return content, open_parquet(content, self.name, metadata=footer, **self._how)
-        file, self._has_arrow = _opened(content, self.name, **self._how)
+        file, self._hidden = _opened(content, self.name, pairs=True, **self._how)
         if same and before == self._storage.file_identity(self._path):
-            kept = file.metadata, self._has_arrow
+            kept = file.metadata, self._hidden
             KEPT.put(("footer", before), kept, _footer_memory(file.metadata))
         else:
             self._identity = None
@@ -266,7 +289,10 @@ class ParquetReader(FileReader):
     @functools.cached_property
     def schema(self) -> pa.Schema:
         """The file's own columns."""
-        return self._file.schema_arrow.remove_metadata()
+        own = self._file.schema_arrow.remove_metadata()
+        if not self._hidden.has_pairs:
+            return own
+        return pa.schema([field.with_type(_with_maps(field.type)) for field in own])
 
     @property
     def local_path(self) -> str | None:
@@ -277,7 +303,7 @@ class ParquetReader(FileReader):
     def names_extensions(self) -> bool:
         """Whether its writer named types of its own for columns, by which engines may go."""
         # A footer's own words are copied whole when they are looked at, bloom filters among them.
-        return self._has_arrow and names_extensions(self._file.metadata)
+        return self._hidden.has_arrow and names_extensions(self._file.metadata)
 
     @property
     def has_paths_twice(self) -> bool:
@@ -304,6 +330,13 @@ class ParquetReader(FileReader):
     def int96_columns(self, names: Collection[str]) -> list[str]:
         """Those of some columns in which times of INT96 lie, at any depth."""
         return int96_columns(self._file.metadata, names)
+
+    def maps_as_pairs(self, names: Collection[str]) -> list[str]:
+        """Those of some columns with maps whose keys may be null, at any depth."""
+        if not self._hidden.has_pairs:
+            return []
+        own = self._file.schema_arrow
+        return [name for name in names if own.field(name).type != self.schema.field(name).type]
 
     def constant_beside_nulls(self, names: Collection[str]) -> Mapping[str, str]:
         """Those of some columns whose bytes are the same in all rows but nulls, and where."""
@@ -517,6 +550,8 @@ class ParquetReader(FileReader):
                 return ()
         try:
             return [bound_of(one, "min", kind)[0] for one in known]
+        except UnicodeDecodeError:  # texts that are cut within a character
+            return ()
         except (*PARQUET_ERRORS, ValueError, OverflowError) as error:
             raise InputError(f"{self.name}: its statistics are not readable ({error})") from error
 
@@ -607,6 +642,25 @@ class ParquetReader(FileReader):
         footer = pa.BufferOutputStream()
         self._file.metadata.write_metadata_file(footer)
         return ds.ParquetFileFormat().make_fragment(pa.BufferReader(footer.getvalue()))
+
+
+def _with_maps(kind: pa.DataType) -> pa.DataType:
+    """A type with maps where `footer_of_pairs` has lists of their entries."""
+    kinds = pa.types
+    if kinds.is_struct(kind):
+        return pa.struct([field.with_type(_with_maps(field.type)) for field in kind])
+    if kinds.is_map(kind):
+        key, item = (
+            one.with_type(_with_maps(one.type)) for one in (kind.key_field, kind.item_field)
+        )
+        return pa.map_(key, item)
+    if not kinds.is_list(kind):
+        return kind
+    entry = kind.value_field
+    if field_id(entry) != PAIRS_ID:
+        return pa.list_(entry.with_type(_with_maps(entry.type)))
+    key, item = (one.with_type(_with_maps(one.type)) for one in entry.type)
+    return pa.map_(key.with_nullable(False), item)
 
 
 def _holds_floats(kind: pa.DataType) -> bool:

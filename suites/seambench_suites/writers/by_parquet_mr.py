@@ -305,5 +305,36 @@ def before() -> None:
     made.keep()
 
 
+def keys() -> None:
+    """Maps whose keys may be null by their schema, and are not, as Flink and Presto had them."""
+    note = "maps whose keys are optional, which Parquet does not allow and engines read"
+    columns = {
+        "k": "bigint",
+        "m": "map<string,bigint>",
+        "s": "map<string,struct<a:bigint,l:array<string>>>",
+        "l": "array<map<string,date>>",
+        "st": "struct<m:map<string,decimal(9,2)>>",
+    }
+    made = Making("keys", note, columns, "1.13.1")
+    rows: list[Row] = [
+        {
+            "k": 0,
+            "m": {"x": 1, "y": None, "": -3},
+            "s": {"é": {"a": 1, "l": ["p", None]}, "z": None},
+            "l": [{"d": dt.date(2024, 2, 29)}, {}, None],
+            "st": {"m": {"n": Decimal("-1.25")}},
+        },
+        {"k": 1},
+        {"k": 2, "m": {}, "s": {}, "l": [], "st": {}},
+    ]
+    for at, (said, calls, maps) in enumerate(
+        [("pages of version 1", [], "key_value"), ("of version 2, other names", [_SECOND], "map")]
+    ):
+        own = [row | {"k": 10 * at + row["k"]} for row in rows]
+        form = Physical(maps=maps, keys="optional")
+        made.write(own, said, *_SMALL_BEFORE, *calls, _codec("ZSTD"), physical=form)
+    made.keep()
+
+
 if __name__ == "__main__":
-    carry_out(encodings, holes, evolved, before)
+    carry_out(encodings, holes, evolved, before, keys)

@@ -26,7 +26,8 @@ class Physical:
 
     Timestamps have the unit `MILLIS`, `MICROS` or `NANOS`, or are `INT96`. Decimals are `int` where
     that is wide enough, else `fixed`, or `binary`. Lists have `three` levels, `hive`'s names of
-    these, or `two` levels; `maps` names a map's entries.
+    these, or `two` levels; `maps` names a map's entries, whose keys may be null if they are
+    `optional`, as some writers have them.
     """
 
     def __init__(
@@ -35,11 +36,13 @@ class Physical:
         decimals: str = "fixed",
         lists: str = "three",
         maps: str = "key_value",
+        keys: str = "required",
     ) -> None:
         self._times = times
         self._decimals = decimals
         self._lists = lists
         self._maps = maps
+        self._keys = keys
 
     def kept(self, row: Row) -> Row:
         """What a row becomes: milliseconds hold no micros."""
@@ -55,7 +58,7 @@ class Physical:
             return f"{repetition} group {name} {{ {fields} }}"
         if head == "map":
             key, value = parts_of(inner[:-1])
-            entry = f"{self.field('key', key, 'required')} {self.field('value', value)}"
+            entry = f"{self.field('key', key, self._keys)} {self.field('value', value)}"
             entries = f"repeated group {self._maps} {{ {entry} }}"
             return f"{repetition} group {name} (MAP) {{ {entries} }}"
         if head == "array":

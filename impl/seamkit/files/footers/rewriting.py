@@ -2,44 +2,63 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import itemgetter
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 _MAGIC = b"PAR1"
 _TAIL_BYTES = 4 + len(_MAGIC)
-# Fields of a column: its type, the length of its values, its name, how many columns are below it,
-# converted and logical type.
-_TYPE, _LENGTH, _NAME, _CHILDREN, _MEANINGS = 1, 2, 4, 5, frozenset((6, 10))
+# Fields of a column: its type, the length of its values, whether it is repeated, its name, how many
+# columns are below it, converted and logical type, its id.
+_TYPE, _LENGTH, _REPETITION, _NAME, _CHILDREN, _CONVERTED, _ID = 1, 2, 3, 4, 5, 6, 9
+_MEANINGS = frozenset((_CONVERTED, 10))
 # Types of Thrift's compact protocol.
 _BOOLEANS, _BYTE, _INTEGERS, _INT32, _BINARY, _LIST, _STRUCT = (1, 2), 3, (4, 5, 6), 5, 8, 9, 12
 # Values of these: the types INT96 and FIXED_LEN_BYTE_ARRAY, and the number 12.
 _OF_INT96, _OF_FIXED, _TWELVE = b"\x06", b"\x0e", b"\x18"
+# Numbers: an optional column, a repeated one; one column below, two; of maps, as which a converted
+# or a logical type says so; of lists.
+_OPTIONAL, _REPEATED, _ONE, _TWO, _OF_LISTS = b"\x02", b"\x04", b"\x02", b"\x04", b"\x06"
+_OF_MAPS = frozenset(((_CONVERTED, b"\x02"), (_CONVERTED, b"\x04"), (10, b"\x2c\x00\x00")))
+
+PAIRS_ID = (1 << 31) - 1
+"""The id of entries of a map that are items of a list; see `footer_of_pairs`."""
+_OF_PAIRS = b"\xfe\xff\xff\xff\x0f"
 
 Field = tuple[int, int, memoryview | bytes]
 """A field of a struct: number, type, bytes."""
 
 
-def rewritten(
-    footer: pq.FileMetaData, change: Callable[[str, int, Sequence[Field]], Sequence[Field]]
-) -> pq.FileMetaData | None:
+_Change = Callable[[str, int, Sequence[Field]], Sequence[Field]]
+
+
+def rewritten(footer: pq.FileMetaData, change: _Change) -> pq.FileMetaData | None:
     """A footer whose columns have the fields that `change` makes of a name, a depth and its own.
 
     None where pyarrow writes footers, or reads this one, otherwise than is known here.
     """
     sink = pa.BufferOutputStream()
     footer.write_metadata_file(sink)
-    whole = sink.getvalue()
+    changed = _rewritten(memoryview(sink.getvalue()).cast("B")[len(_MAGIC) : -_TAIL_BYTES], change)
+    if changed is None or changed.num_row_groups != footer.num_row_groups:
+        return None
+    return changed
+
+
+def _rewritten(body: memoryview, change: _Change) -> pq.FileMetaData | None:
+    """The same of a footer's bytes, whoever wrote them."""
     try:
-        at, begin = _changed(memoryview(whole).cast("B"), change)
-        body = begin + whole.slice(at, whole.size - at - _TAIL_BYTES).to_pybytes()
-        tail = len(body).to_bytes(4, "little") + _MAGIC
-        changed = pq.read_metadata(pa.BufferReader(_MAGIC + body + tail))
-        changed.schema.to_arrow_schema()
+        at, begin = _changed(body, change)
+        changed = begin + body[at:]
+        whole = _MAGIC + changed + len(changed).to_bytes(4, "little") + _MAGIC
+        footer = pq.read_metadata(pa.BufferReader(whole))
+        footer.schema.to_arrow_schema()
     except (ValueError, KeyError, IndexError, OSError, pa.ArrowException):
         return None
-    return changed if changed.num_row_groups == footer.num_row_groups else None
+    return footer
 
 
 def footer_of_int96(footer: pq.FileMetaData) -> pq.FileMetaData | None:
@@ -55,21 +74,64 @@ def footer_of_int96(footer: pq.FileMetaData) -> pq.FileMetaData | None:
     return rewritten(footer, change)
 
 
-def _changed(
-    footer: memoryview, change: Callable[[str, int, Sequence[Field]], Sequence[Field]]
-) -> tuple[int, bytes]:
-    """A footer up to the end of its list of columns, changed; and where that list ended."""
-    words = _Compact(footer, len(_MAGIC))
+def footer_of_pairs(body: bytes) -> pq.FileMetaData | None:
+    """The footer, of its bytes, of a file whose maps have optional keys; None as of `rewritten`.
+
+    Arrow reads no such maps. They become lists of entries, which have the id `PAIRS_ID`.
+    """
+    try:
+        _, columns, _ = _columns(memoryview(body))
+    except (ValueError, IndexError):
+        return None
+    maps = {n for n in range(len(columns) - 2) if _has_optional_keys(*columns[n : n + 3])}
+    numbers = itertools.count()
+
+    def change(name: str, depth: int, fields: Sequence[Field]) -> Sequence[Field]:
+        del name, depth
+        number = next(numbers)
+        own: Field = (_CONVERTED, _INT32, _OF_LISTS)
+        if number - 1 in maps:
+            own = (_ID, _INT32, _OF_PAIRS)
+        elif number not in maps:
+            return fields
+        left = [one for one in fields if one[0] not in {own[0], *_MEANINGS}]
+        return sorted([*left, own], key=itemgetter(0))
+
+    return _rewritten(memoryview(body), change) if maps else None
+
+
+def _has_optional_keys(*columns: Sequence[Field]) -> bool:
+    """Whether three columns behind each other are a map, its entries, and keys that may be null."""
+    map_, entries, key = (frozenset((one[0], bytes(one[2])) for one in own) for own in columns)
+    return bool(
+        map_ & _OF_MAPS
+        and (_CHILDREN, _ONE) in map_
+        and {(_REPETITION, _REPEATED), (_CHILDREN, _TWO)} <= entries
+        and (_REPETITION, _OPTIONAL) in key
+    )
+
+
+def _columns(
+    footer: memoryview,
+) -> tuple[int, Sequence[Sequence[tuple[int, int, memoryview]]], int]:
+    """The columns of a footer, where their list begins, behind its head, and where it ends."""
+    words = _Compact(footer, 0)
     for kind in (_INT32, _LIST):  # the version, then the columns
         if words.byte() != 1 << 4 | kind:
             raise ValueError("a footer in another order")
         if kind == _INT32:
             words.varint()
     count = words.elements(_STRUCT)
-    out = bytearray(footer[len(_MAGIC) : words.at])
+    begin = words.at
+    return begin, [list(words.fields()) for _ in range(count)], words.at
+
+
+def _changed(footer: memoryview, change: _Change) -> tuple[int, bytes]:
+    """A footer up to the end of its list of columns, changed; and where that list ended."""
+    begin, columns, end = _columns(footer)
+    out = bytearray(footer[:begin])
     open_parents = [1]  # columns that are still to come of each, the root's one first
-    for _ in range(count):
-        fields = list(words.fields())
+    for fields in columns:
         known = {number: value for number, _, value in fields}
         name = bytes(_Compact(known[_NAME], 0).text()).decode()
         _write(out, change(name, len(open_parents) - 1, fields))
@@ -79,7 +141,7 @@ def _changed(
             open_parents.append(children)
         while open_parents and not open_parents[-1]:
             open_parents.pop()
-    return words.at, bytes(out)
+    return end, bytes(out)
 
 
 def _write(out: bytearray, fields: Iterable[Field]) -> None:
