@@ -150,7 +150,8 @@ def _of_chunks(chunks: Sequence[Any], rows: Sequence[int], kind: pa.DataType) ->
         return ColumnRange(nulls)
     try:
         ends = [[bound_of(one, end, kind) for one in valued] for end in ("min", "max")]
-    except pa.ArrowNotImplementedError:  # decimals, to releases of early 2025
+    except (pa.ArrowNotImplementedError, UnicodeDecodeError):
+        # Decimals, to releases of early 2025; texts that are cut within a character.
         return ColumnRange(nulls)
     if len(valued) == 1:
         least, greatest = (values[0] for (values,) in ends)
@@ -207,6 +208,8 @@ class FooterBounds:
             return
         if pa.types.is_dictionary(values.type):
             values = values.dictionary.take(values.indices.unique())
+        if pa.types.is_float16(values.type):  # whose bounds pyarrow hands out as bytes
+            return
         if pa.types.is_floating(values.type) and pc.any(pc.is_nan(values)).as_py():
             return
         where = f"{self.where}: column {path!r}, row group {row_group}"

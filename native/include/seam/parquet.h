@@ -27,7 +27,8 @@ struct seam_parquet_rules {
     int64_t n_leaves;
     int64_t n_groups;
     int64_t *spans; /* receives for each chunk with values where it begins and ends; or NULL */
-    int32_t lists_levels; /* the writer names the encoding of levels where a chunk has some */
+    int32_t lists_levels; /* the writer names RLE where a chunk has levels, and where it lacks those
+                             of one kind BIT_PACKED, by which chunks of other writers are known */
 };
 
 /* Checks the column chunks of a footer, FileMetaData without anything around it: every row group

@@ -10,6 +10,7 @@ enum {
     MOST_CODEC = 7,      /* LZ4_RAW */
     MOST_REPETITION = 2, /* REPEATED */
     RLE = 3,             /* of the enum Encoding */
+    BIT_PACKED = 4,
     LONG_VALUE = 1 << 20,
     DATA_PAGE = 0, /* of the enum PageType */
     DICTIONARY_PAGE = 2,
@@ -172,7 +173,8 @@ struct pages {
     int64_t compressed;
     int64_t data;
     int64_t dictionary;
-    int has_rle;         /* among its encodings */
+    int has_rle; /* among its encodings */
+    int has_bit_packed;
     int is_first_format; /* all its data pages are of the first format; -1 */
 };
 
@@ -187,6 +189,7 @@ static int read_encodings(struct compact *in, struct pages *pages) {
     for (uint64_t i = 0; code == SEAM_OK && i < count; i++) {
         code = compact_integer(in, &encoding);
         pages->has_rle |= encoding == RLE;
+        pages->has_bit_packed |= encoding == BIT_PACKED;
     }
     return code;
 }
@@ -219,8 +222,9 @@ static int check_pages(const struct compact *in, const struct seam_parquet_leaf 
         return compact_fail(in, SEAM_BAD_INPUT, "a value is longer than all of its pages");
     }
     int has_levels = leaf->max_definition + leaf->max_repetition > 0;
-    if (rules->lists_levels && pages->is_first_format == 1 && n_values > 0 &&
-        pages->has_rle != has_levels) {
+    /* Others name no BIT_PACKED, and Java's library may have put their row groups into its file. */
+    if (rules->lists_levels && pages->has_bit_packed && pages->is_first_format == 1 &&
+        n_values > 0 && pages->has_rle != has_levels) {
         return compact_fail(in, SEAM_BAD_INPUT,
                             has_levels ? "its encodings name none of levels, and it may have nulls"
                                        : "its encodings name one of levels, and it has no nulls");
@@ -241,7 +245,7 @@ static int check_pages(const struct compact *in, const struct seam_parquet_leaf 
 static int check_metadata(struct compact *in, const struct seam_parquet_leaf *leaf,
                           const struct seam_parquet_rules *rules, struct values *values) {
     struct compact_field field = {0, 0};
-    struct pages pages = {-1, -1, -1, -1, -1, 0, -1};
+    struct pages pages = {-1, -1, -1, -1, -1, 0, 0, -1};
     int64_t n_values = -1;
     int has_type = 0;
     int code = compact_next_field(in, &field);

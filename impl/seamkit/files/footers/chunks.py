@@ -122,7 +122,8 @@ def is_by_parquet_mr(footer: pq.FileMetaData) -> bool:
     """Whether the writer is parquet-mr.
 
     Of data pages of the first format it names RLE among a chunk's encodings where it has levels,
-    and there alone; Arrow's writers always do, DuckDB's never.
+    and there alone; Arrow's writers always do, DuckDB's never. It can put row groups of theirs into
+    a file of its own as they are; beside RLE it names BIT_PACKED for levels that a column lacks.
     """
     try:
         return (footer.created_by or "").startswith("parquet-mr")

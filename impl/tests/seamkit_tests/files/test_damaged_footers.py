@@ -245,11 +245,11 @@ def _element(footer: Footer, column: int) -> Struct:
 
 
 def _as_parquet_mr(footer: Footer) -> None:
-    """Encodings are those of pages and levels alone, as that writer names them."""
+    """Encodings are those of pages and levels alone, as that writer names them for flat columns."""
     footer.tree[6] = Binary(b"parquet-mr version 1.13.1")
     for leaf, chunk in footer.chunks():
         chunk[3].pop(16, None)  # counts of levels
-        levels = [] if leaf.definition == 0 else [Number(5, 3)]
+        levels = [Number(5, 4)] if leaf.definition == 0 else [Number(5, 4), Number(5, 3)]
         chunk[3][2] = Listed(5, [Number(5, 0), Number(5, 8), *levels])
 
 
@@ -329,6 +329,20 @@ def test_what_a_footer_says_twice_must_agree(name: str) -> None:
     edit(footer)
     with pytest.raises(RefusedError if "does not know" in why else InputError, match=why):
         open_parquet(pa.BufferReader(footer.file()), "f")
+
+
+@pytest.mark.parametrize("levels", [[], [Number(5, 3)]])
+def test_row_groups_of_others_in_files_of_parquet_mr_are_read(levels: list[Number]) -> None:
+    """It puts them there as they are; DuckDB names no encoding of levels, Arrow always does."""
+    kinds = [pa.field("a", pa.int64(), nullable=False), pa.field("b", pa.int64())]
+    rows = pa.table([[1, 2], [3, None]], pa.schema(kinds))
+    out = io.BytesIO()
+    pq.write_table(rows, out, use_dictionary=False, store_schema=False)
+    footer = Footer(out.getvalue())
+    _as_parquet_mr(footer)
+    for _, chunk in footer.chunks():
+        chunk[3][2] = Listed(5, [Number(5, 0), *levels])
+    assert open_parquet(pa.BufferReader(footer.file()), "f").read().equals(rows)
 
 
 @pytest.mark.parametrize("batch_rows", [1, 7])

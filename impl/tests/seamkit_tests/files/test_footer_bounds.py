@@ -220,6 +220,7 @@ _SOUND: dict[str, Callable[[], bytes]] = {
     "zeros of both signs": lambda: _with_bounds(
         pa.array([-0.0, 0.0]), struct.pack("<d", 0.0), struct.pack("<d", -0.0)
     ),
+    "halves": lambda: _written(pa.array([1.5, None, -2.0], pa.float16())),
     "texts cut": lambda: _with_bounds(pa.array(["abc", "abd", "xyz"]), b"ab", b"y"),
     "no order of columns": _without_orders,
     "an order of signed bytes": _of_signed_bytes,

@@ -172,3 +172,25 @@ def test_days_that_python_has_not_rule_out_what_others_do(
     if kind == scan.schema.field("v").type:
         assert least is not None
         assert least.value.value == -719164 * a_day
+
+
+def test_bounds_that_are_cut_within_a_character_are_not_known(tmp_path: Path) -> None:
+    """Parquet lets writers cut bounds of texts anywhere; other columns' are read."""
+    table = pa.table({"s": ["aaé", "aaü"], "n": [1, 2]})
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="none", store_schema=False, use_dictionary=False)
+    data, least = sink.getvalue().to_pybytes(), "aaé".encode()
+    begin = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    footer = data[begin:-8].replace(b"\x18\x04" + least, b"\x18\x03" + least[:3])
+    assert len(footer) < len(data) - 8 - begin
+    (tmp_path / "a").write_bytes(
+        data[:begin] + footer + len(footer).to_bytes(4, "little") + b"PAR1"
+    )
+    reader = ParquetReader(Storage(str(tmp_path)), "a")
+    known = reader.statistics(table.schema).columns
+    assert (known["s"].nulls, known["s"].least, known["s"].greatest) == (0, None, None)
+    assert (known["n"].least, known["n"].greatest) == (pa.scalar(1), pa.scalar(2))
+    assert reader.leasts("s", pa.string()) == ()
+    condition = pc.field("s") == "aaé"
+    assert reader.row_groups_that_may_match(condition, table.schema, ["s"]) == [0]
+    assert reader.row_groups_that_may_match(pc.field("n") == 3, table.schema, ["n", "s"]) == []
