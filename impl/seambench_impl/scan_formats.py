@@ -137,6 +137,7 @@ HIVE = ReaderFormat(
         "hive.parquet",
         "hive.orc",
         "hive.avro",
+        "hive.writer-zone",
         "warnings",
     ),
     no_bounds="a snapshot of a Hive table has neither begin nor end",

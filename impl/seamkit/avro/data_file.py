@@ -244,6 +244,11 @@ class AvroReader(FileReader):
         self._first = first_days(self._container.properties) if self._dated else None
 
     @property
+    def properties(self) -> Mapping[str, bytes]:
+        """All that the header says by key."""
+        return self._container.properties
+
+    @property
     def writer_schema(self) -> bytes:
         """The writer's schema, JSON."""
         return self._container.schema

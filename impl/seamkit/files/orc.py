@@ -24,6 +24,7 @@ from seamkit.files.promotion import (
     LOSSLESS,
     TypeRules,
     has_within,
+    inner_of,
     is_text_or_bytes,
     resolve_batch,
     with_inner,
@@ -32,7 +33,8 @@ from seamkit.files.reader import FileReader, RowsWanted, check_rows, rows_of_nul
 from seamkit.files.statistics import ColumnRange, FileStatistics
 from seamkit.files.storage import Storage, read_part
 
-_UTC = frozenset(("", "UTC", "GMT", "Etc/UTC", "Etc/GMT", "Z"))
+UTC = frozenset(("", "UTC", "GMT", "Etc/UTC", "Etc/GMT", "Z"))
+"""Names of the zone whose clock shows instants as they are counted, and of none."""
 
 _BEYOND_NANOSECONDS = "out of range for nanosecond resolution"
 """What pyarrow says, which has no other unit for ORC."""
@@ -149,12 +151,8 @@ class OrcReader(FileReader):
         if not pa.types.is_nested(kind):
             is_date = self._by_calendar and pa.types.is_date(kind)
             return proleptic(column, self._footer.calendar, where) if is_date else column
-        if pa.types.is_struct(kind):
-            parts = column.flatten()
-        else:
-            parts = [column.keys, column.items] if pa.types.is_map(kind) else [column.values]
         inner, number = [], number + 1
-        for part in parts:
+        for part in inner_of(column):
             inner.append(self._restored(part, number, where))
             number += len(list(kinds(part.type)))
         return with_inner(column, kind, inner)
@@ -198,7 +196,7 @@ def _logical(column: pa.Array, want: pa.DataType, zone: str) -> pa.Array:
         walls = pc.cast(column, pa.timestamp(want.unit, have.tz), safe=False)
         if want.tz is None or have.tz is not None:
             return pc.cast(walls, want)
-        if zone not in _UTC:
+        if zone not in UTC:
             walls = pc.assume_timezone(walls, zone, ambiguous="earliest", nonexistent="latest")
         return pc.cast(walls, want)
     if pa.types.is_binary(have) and pa.types.is_fixed_size_binary(want):

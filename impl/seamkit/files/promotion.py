@@ -260,6 +260,13 @@ def is_pairs(kind: pa.DataType) -> bool:
     return [one.name for one in kind.value_type] == ["key", "value"]
 
 
+def inner_of(column: pa.Array) -> Sequence[pa.Array]:
+    """The fields of structs, null where these are; the keys and items of maps, items of lists."""
+    if pa.types.is_struct(column.type):
+        return list(column.flatten())
+    return [column.keys, column.items] if pa.types.is_map(column.type) else [column.values]
+
+
 def with_inner(column: pa.Array, want: pa.DataType, inner: Sequence[pa.Array]) -> pa.Array:
     """The same structs, lists or maps of other values: of fields, of items, of keys and items."""
     if not inner:  # structs without fields have a length all the same

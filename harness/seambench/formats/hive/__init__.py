@@ -16,6 +16,7 @@ _CAPABILITIES = {
     "hive.orc": "folders of ORC files",
     "hive.avro": "folders of Avro files",
     "hive.old-days": "days before 1582-10-15 in Parquet and Avro without a word of the calendar",
+    "hive.writer-zone": "times of Parquet and Avro by the zone that Hive names in the file",
 }
 
 

@@ -22,12 +22,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from seambase.errors import RefusedError
-from seamkit.files.footers.chunks import leaves
+from seamkit.files.footers.chunks import is_by_parquet_mr, leaves
 
 _KEY = b"org.apache.spark."
 _VERSION = _KEY + b"version"
 #: 1582-10-15, from which on both calendars agree, and 1900-01-01, from which on all offsets do.
-_GREGORIAN_DAY, _OFFSETS_DAY = -141427, -25567
+_GREGORIAN_DAY, OFFSETS_DAY = -141427, -25567
 #: The first day, and that of instants, which mean the same to all where nothing tells a calendar.
 UNMARKED = _GREGORIAN_DAY, _GREGORIAN_DAY
 _A_DAY = {"milliseconds": 86_400_000, "microseconds": 86_400_000_000, "nanoseconds": 86_400 * 10**9}
@@ -71,7 +71,7 @@ def check_calendar(footer: pq.FileMetaData, body: bytes, where: str) -> None:
     `body` is the footer's bytes. Times of INT96 have no ranges; see `check_int96`.
     """
     # A footer's own words are copied whole when they are looked at, Bloom filters among them.
-    if _VERSION not in body or next(_early(footer, _GREGORIAN_DAY, _OFFSETS_DAY), None) is None:
+    if _VERSION not in body or next(_early(footer, _GREGORIAN_DAY, OFFSETS_DAY), None) is None:
         return
     days = _first_days(footer.metadata, b"legacyDateTime", b"3.0.0")
     open_ = None if days is None else _open_column(footer, where, *days)
@@ -115,13 +115,10 @@ def _is_unmarked(footer: pq.FileMetaData) -> bool:
 
     By Java's library, that is: others have the proleptic one alone, and Spark has words of its own.
     """
-    try:
-        is_java = (footer.created_by or "").startswith("parquet-mr")
-    except UnicodeDecodeError:
+    if not is_by_parquet_mr(footer):
         return False
     metadata = footer.metadata or {}
-    is_marked = _VERSION in metadata or metadata.get(b"writer.date.proleptic") == b"true"
-    return is_java and not is_marked
+    return not (_VERSION in metadata or metadata.get(b"writer.date.proleptic") == b"true")
 
 
 def first_of_int96(footer: pq.FileMetaData) -> int | None:
@@ -190,7 +187,7 @@ def _first_days(
     if version is None or (version >= since and _KEY + mark not in metadata):
         return None
     is_utc = metadata.get(_KEY + b"timeZone") == b"UTC"
-    return _GREGORIAN_DAY, _GREGORIAN_DAY if is_utc else _OFFSETS_DAY
+    return _GREGORIAN_DAY, _GREGORIAN_DAY if is_utc else OFFSETS_DAY
 
 
 @functools.lru_cache(maxsize=64)  # a file has many columns and few types

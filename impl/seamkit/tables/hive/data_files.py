@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -29,7 +29,7 @@ from seamkit.files.footers.calendars import (
 )
 from seamkit.files.orc import OrcReader
 from seamkit.files.parquet import ParquetReader
-from seamkit.files.promotion import LosslessTypes, with_inner
+from seamkit.files.promotion import LosslessTypes, has_within, with_inner
 from seamkit.files.reader import FileReader
 from seamkit.files.roaring import Positions
 from seamkit.files.storage import Storage
@@ -39,6 +39,7 @@ from seamkit.tables.hive.reader_schema import by_reader_schema
 from seamkit.tables.hive.row_format import Description, RowFormat
 from seamkit.tables.hive.sequence_reader import SequenceReader
 from seamkit.tables.hive.types import HiveType
+from seamkit.tables.hive.zones import WriterZone, zone_of, zone_of_int96
 
 _PLACES = re.compile(r"_col\d+")
 _BY_POSITION = ("parquet.column.index.access", "orc.force.positional.evolution")
@@ -107,10 +108,22 @@ def open_column_file(storage: Storage, path: str, description: Description) -> F
         by_name = [replace(place, keys=(name,)) for name, place in pairs]
     file = Place("", (), by_name)
     finder = Finder(None, file, reader.name)
-    find = partial(_find_column, finder, description.columns, holds_days)
+    zone = partial(_zone_of, reader)
+    find = partial(_find_column, finder, description.columns, holds_days, zone)
     if description.format != "avro":
         return FoundReader(reader, find)
     return FoundReader(reader, by_reader_schema(find, description, file, reader.name))
+
+
+def _zone_of(reader: FileReader, own: pa.Field) -> WriterZone | None:
+    """The zone by whose clock a file has a column's times; None for UTC, or where it has none."""
+    if not has_within(pa.types.is_timestamp, own.type):
+        return None
+    if isinstance(reader, ParquetReader) and reader.int96_columns([own.name]):
+        return reader.of_footer(zone_of_int96)
+    if isinstance(reader, AvroReader):
+        return zone_of({name.encode(): value for name, value in reader.properties.items()})
+    return None
 
 
 def _check_no_events(reader: FileReader, description: Description) -> None:
@@ -122,33 +135,44 @@ def _check_no_events(reader: FileReader, description: Description) -> None:
 
 
 def _find_column(
-    finder: Finder, columns: Mapping[str, HiveType], holds_days: bool, wanted: pa.Field
+    finder: Finder,
+    columns: Mapping[str, HiveType],
+    holds_days: bool,
+    zone_of_column: Callable[[pa.Field], WriterZone | None],
+    wanted: pa.Field,
 ) -> Source:
     """Where a column comes from; texts of a length are as the table has them, not the file.
 
     `holds_days`: no range of the file tells that its days mean the same to all.
     """
     source, kind = finder(wanted), columns.get(wanted.name)
-    if source.read is None or kind is None or not (holds_days or _has_lengths(kind)):
+    if source.read is None or kind is None:
         return source
-    where = f"{finder.where}: column {wanted.name!r}"
-    held = (wanted.name, finder.where) if holds_days else None
-    return replace(source, make=partial(_made, kind, where, held))
+    zone = zone_of_column(source.read)
+    if not (holds_days or zone or _has_lengths(kind)):
+        return source
+    return replace(source, make=_Made(kind, wanted.name, finder.where, holds_days, zone))
 
 
-def _made(
-    kind: HiveType,
-    where: str,
-    held: tuple[str, str] | None,
-    column: pa.Array | None,
-    positions: Positions,
-) -> pa.Array:
-    """See `Make`."""
-    del positions
-    assert column is not None
-    if held is not None:
-        check_days(column, UNMARKED, *held, "parquet")
-    return _fitted(kind, column, where)
+@dataclass(frozen=True)
+class _Made:
+    """A column of the table out of the file's: a `Make`; see `_find_column`."""
+
+    kind: HiveType
+    name: str
+    where: str
+    holds_days: bool
+    zone: WriterZone | None
+
+    def __call__(self, column: pa.Array | None, positions: Positions) -> pa.Array:
+        """See `Make`."""
+        del positions
+        assert column is not None
+        if self.holds_days:
+            check_days(column, UNMARKED, self.name, self.where, "parquet")
+        if self.zone is not None:
+            column = self.zone.walls(column, self.name, self.where)
+        return _fitted(self.kind, column, f"{self.where}: column {self.name!r}")
 
 
 def _keys(maps: pa.MapArray, keys: pa.Array) -> int:
