@@ -80,7 +80,7 @@ class CatalogTable(Table):
         return {
             "columns": entry.columns,
             "partitions": entry.partitions,
-            "file_format": _file_format(entry),
+            "file_format": _file_format(entry, entry.name),
             "properties": {**entry.parameters, **entry.serde_parameters},
             "folders": self._folders if entry.partitions else None,
         }
@@ -88,15 +88,20 @@ class CatalogTable(Table):
     def _folders(self) -> list[PartitionFolder]:
         """The partitions, those that are stored in another way than the table with how."""
         entry = self.entry
-        own = _file_format(entry), entry.serde_parameters
+        own = _file_format(entry, entry.name), entry.serde_parameters
         found = []
         for one in _METASTORE.partitions(entry.name, self._max_age_s):
-            stored = _file_format(one), one.serde_parameters
+            stored = _file_format(one, one.location), one.serde_parameters
             known: dict[str, Any] = {}
             if stored != own:
                 known = {
                     "file_format": stored[0],
-                    "properties": {**entry.parameters, **one.serde_parameters},
+                    # Hive lays a partition's over the table's.
+                    "properties": {
+                        **entry.parameters,
+                        **entry.serde_parameters,
+                        **one.serde_parameters,
+                    },
                 }
             found.append(PartitionFolder(tuple(one.values), local_path(one.location), **known))
         return found
@@ -170,10 +175,24 @@ def format_of(entry: MetastoreTable) -> str:
     return "hive"
 
 
-def _file_format(stored: MetastoreTable | MetastorePartition) -> str:
+#: How the classes are called that hand out a file as it is: of text, of Parquet, ORC and Avro.
+_INPUT_FORMATS = frozenset(
+    (
+        *("", "TextInputFormat", "MapredParquetInputFormat", "DeprecatedParquetInputFormat"),
+        *("OrcInputFormat", "AvroContainerInputFormat"),
+    )
+)
+
+
+def _file_format(stored: MetastoreTable | MetastorePartition, where: object) -> str:
     """What a Hive table's or partition's files are, as `HiveTable` takes it."""
-    is_sequence = stored.input_format.endswith("SequenceFileInputFormat")
-    return "sequence" if is_sequence else stored.serde
+    if stored.input_format.endswith("SequenceFileInputFormat"):
+        return "sequence"
+    if stored.input_format.rpartition(".")[2] not in _INPUT_FORMATS:
+        raise RefusedError(
+            f"{where}: its files are read through {stored.input_format}, which is not supported"
+        )
+    return stored.serde
 
 
 def _is_realtime(entry: MetastoreTable) -> bool:

@@ -62,17 +62,13 @@ _PLACE = re.compile(r"_col(\d+)", re.ASCII)
 
 
 class JsonReader(FileReader):
-    """One file of JSON rows: a `FileReader`; `rows` tells header, footer and encoding."""
+    """One file of JSON rows: a `FileReader`; `rows` tells header and footer."""
 
     def __init__(
         self, storage: Storage, path: str, columns: Mapping[str, HiveType], rows: RowFormat
     ) -> None:
-        whole = replace(
-            WHOLE,
-            header_lines=rows.header_lines,
-            footer_lines=rows.footer_lines,
-            encoding=rows.encoding,
-        )
+        header, footer = rows.header_lines, rows.footer_lines
+        whole = replace(WHOLE, header_lines=header, footer_lines=footer)
         self._lines = LineReader(storage, path, {_LINE: parse_type("string", path)}, whole)
         self.name = self._lines.name
         self.num_row_groups = self._lines.num_row_groups

@@ -57,8 +57,9 @@ def list_files(
     """The data files of a table, by path.
 
     Folders that are not wanted are not looked into. Names that begin with `_` or `.` are passed
-    over, as Hive does. So is what lies beside folders of partitions and is none, which is warned
-    of. Partition columns come the outermost first.
+    over, as Hive does, but those of a partition column that is called so. So is what lies beside
+    folders of partitions and is none, which is warned of. Partition columns come the outermost
+    first.
     """
     return list(_walk(storage, "", list(partitions.items()), {}, wanted, warnings))
 
@@ -107,15 +108,17 @@ def _walk(
     wanted: Wanted,
     warnings: list[ScanWarning],
 ) -> Iterator[Listed]:
-    entries = [one for one in storage.list(folder) if not one.name.startswith(("_", "."))]
+    entries = storage.list(folder)
     if not below:
-        yield from (_file(storage, one, values) for one in entries)
+        yield from (_file(storage, one, values) for one in entries if not _is_hidden(one.name))
         return
     column, kind = below[0]
     folders: list[tuple[str, Values]] = []
     for one in entries:
         name, equals, text = one.name.partition("=")
         if one.size_bytes is not None or not equals or unescaped(name).lower() != column:
+            if _is_hidden(one.name):
+                continue
             where = storage.full(one.path)
             warnings.append(ScanWarning(where, -1, f"it is no folder of the partition {column!r}"))
             continue
@@ -124,6 +127,10 @@ def _walk(
     for (path, own), is_wanted in zip(folders, wanted([own for _, own in folders]), strict=True):
         if is_wanted:
             yield from _walk(storage, path, below[1:], own, wanted, warnings)
+
+
+def _is_hidden(name: str) -> bool:
+    return name.startswith(("_", "."))
 
 
 def _file(storage: Storage, entry: FileStatus, values: Values) -> Listed:

@@ -257,7 +257,10 @@ def row_format(description: Description, where: str) -> RowFormat:
         raise RefusedError(f"{where}: lines that end in {properties['line.delim']!r}")
     header = _count(properties, "skip.header.line.count", where)
     footer = _count(properties, "skip.footer.line.count", where)
-    encoding = _encoding(properties.get("serialization.encoding", "UTF-8"), where)
+    # The other serdes of rows pass over it: theirs are UTF-8 whatever a table says.
+    is_aware = description.format in ("text", "sequence")
+    stated = properties.get("serialization.encoding", "UTF-8") if is_aware else "UTF-8"
+    encoding = _encoding(stated, where)
     if description.format == "csv":
         return RowFormat(
             is_csv=True,
@@ -265,7 +268,6 @@ def row_format(description: Description, where: str) -> RowFormat:
             quote=_char(properties, "quoteChar", '"', where),
             escape=_csv_escape(properties, where),
             null=None,
-            encoding=encoding,
             header_lines=header,
             footer_lines=footer,
         )

@@ -72,6 +72,19 @@ def test_views_are_refused() -> None:
         format_of(_entry(kind="VIRTUAL_VIEW"))
 
 
+@pytest.mark.parametrize("serde", [_TEXT, "org.apache.hadoop.hive.ql.io.parquet.serde.X"])
+def test_files_that_name_other_files_are_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, serde: str
+) -> None:
+    """Their lines would be taken for rows, or for broken files; a class says what is read."""
+    stated = "org.apache.hadoop.hive.ql.io.SymlinkTextInputFormat"
+    entry = _entry(location=str(tmp_path), columns={"a": "string"}, serde=serde)
+    told = replace(entry, input_format=stated)
+    monkeypatch.setattr("seamkit.tables.catalog_table._METASTORE.table", lambda *_: told)
+    with pytest.raises(RefusedError, match=r"read through .*SymlinkTextInputFormat, which is not"):
+        seamkit.open_table("hive://localhost:9083/db.t")
+
+
 def test_differences_are_told() -> None:
     """Names meet in lower case; what a front end makes of a type is no difference."""
     own = pa.schema(
@@ -361,6 +374,26 @@ def test_partitions_of_a_hive_table(port: int, tmp_path: Path) -> None:
     assert set(found.statistics().columns) == set(own.schema.names)
     assert len(_rows(seamkit.open_table(fewer))) < len(_rows(own))
     assert _rows(seamkit.open_table(spread)) == _rows(own)
+
+
+@pytest.mark.jvm
+def test_properties_of_partitions_lie_over_those_of_their_table(port: int, tmp_path: Path) -> None:
+    """What `ALTER TABLE` adds to the serde holds for partitions that do not say otherwise."""
+    for day, row in (("d=1", "7|a!|b"), ("d=2", "7,a!,b")):
+        (tmp_path / day).mkdir()
+        (tmp_path / day / "f").write_text(f"{row}\n")
+    columns, values = {"k": "int", "v": "string"}, {f"d={day}": (day,) for day in ("1", "2")}
+    address = _register(port, "laid", tmp_path, columns, {"d": "int"}, {}, values=values)
+    client, close = _connected(port)
+    table = client.get_table("default", "laid")
+    table.sd.serdeInfo.parameters = {"field.delim": "|", "escape.delim": "!"}
+    client.alter_table("default", "laid", table)
+    second = client.get_partition("default", "laid", ["2"])
+    second.sd.serdeInfo.parameters = {"field.delim": ","}
+    client.alter_partition("default", "laid", second)
+    close()
+    rows: Any = seamkit.open_table(address).scan().to_table().sort_by("d").to_pylist()
+    assert rows == [{"k": 7, "v": "a|b", "d": 1}, {"k": 7, "v": "a,b", "d": 2}]
 
 
 @pytest.mark.jvm

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -136,3 +137,17 @@ def test_what_makes_no_sense_is_refused(
     stated = {"texts": ["1"], "location": partitions[0].location, **change}
     with pytest.raises(error, match=says):
         _table(tmp_path / "t", [PartitionFolder(**stated)]).scan().to_table()
+
+
+def test_partitions_may_be_called_as_hidden_files_are(tmp_path: Path) -> None:
+    """By a column whose name begins so; all else that does is passed over without a word."""
+    _text(tmp_path / "_day=1" / "k=2", "7|x\n")
+    _text(tmp_path / "_tmp", "8|x\n")
+    (tmp_path / "_day=1" / "_SUCCESS").touch()
+    columns, partitions = {"v": "int"}, {"_day": "int", "k": "int"}
+    table = HiveTable(
+        str(tmp_path), columns=columns, partitions=partitions, properties={"field.delim": "|"}
+    )
+    assert _rows(table) == [(7, 1, 2)]
+    files = str(tmp_path / "_day=*" / "*" / "*")
+    assert duckdb.read_csv(files, hive_partitioning=True).fetchall() == [(7, "x", 1, 2)]

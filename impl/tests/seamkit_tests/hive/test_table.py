@@ -143,6 +143,24 @@ def test_properties_that_are_not_followed_are_refused(
         _table(tmp_path, properties=properties)
 
 
+@pytest.mark.parametrize(
+    ("format_name", "row"), [("csv", '7,"é"'), ("json", '{"v": "é", "k": "7"}')]
+)
+@pytest.mark.parametrize("encoding", ["ISO-8859-1", "UTF-16", "klingon"])
+def test_other_rows_than_text_have_no_encoding(
+    tmp_path: Path, format_name: str, row: str, encoding: str
+) -> None:
+    """Their serdes pass over what a table states."""
+    (tmp_path / "f").write_text(row, encoding="utf-8")
+    table = HiveTable(
+        str(tmp_path),
+        columns={"k": "string", "v": "string"},
+        file_format=format_name,
+        properties={"serialization.encoding": encoding},
+    )
+    assert table.scan().to_table().to_pylist() == [{"k": "7", "v": "é"}]
+
+
 def test_every_cut_of_a_file_gives_the_same_rows(tmp_path: Path) -> None:
     """Stretches of any length have each line once, whatever ends it; a header only the first."""
     content = b"\xef\xbb\xbfk,v\n1,a\r\n2,bb\r3,ccc\n\n4,d\n\n5,e"
