@@ -219,16 +219,17 @@ class _Resolver:
             return pa.nulls(len(column), want)
         if pa.types.is_fixed_size_binary(have) and pa.types.is_binary(want):
             return pc.cast(column, want)
-        if self.rules.relabels(have, want):
-            numbers = pa.int32() if want.bit_width == 32 else pa.int64()
-            return pc.cast(pc.cast(column, numbers), want)
-        if not self.rules.promotes(have, want):
+        relabels = self.rules.relabels(have, want)
+        if not relabels and not self.rules.promotes(have, want):
             known = not any(test(have) for test in _FOREIGN)
             raise (InputError if known else RefusedError)(
                 f"{self.source}: column '{name}' is {have}, which does not promote to the table's "
                 f"{want}"
             )
         try:
+            if relabels:
+                numbers = pa.int32() if want.bit_width == 32 else pa.int64()
+                return pc.cast(pc.cast(column, numbers), want)
             return self.rules.promote(column, want)
         except NotImplementedError as error:
             raise RefusedError(

@@ -236,12 +236,18 @@ class DeltaTypes(LosslessTypes):
         if is_text_or_bytes(have) and is_text_or_bytes(want):
             return True
         if pa.types.is_timestamp(have) and pa.types.is_timestamp(want):
-            return bool(have.tz == want.tz)  # of another unit
+            # Of another unit: Trino writes instants as milliseconds without a zone.
+            return bool(have.tz == want.tz or have == pa.timestamp("ms"))
         is_free = have in (pa.int8(), pa.int16()) and want in (pa.int16(), pa.int32())
         return (self._widens or is_free) and super().promotes(have, want)
 
     def relabels(self, have: pa.DataType, want: pa.DataType) -> bool:
-        """INT96 comes as microseconds without a zone, and is an instant."""
+        """INT96 comes as microseconds without a zone, and is an instant.
+
+        Trino does not say how wide bytes and shorts are, which Parquet has as INT32.
+        """
+        if have == pa.int32():
+            return bool(want in (pa.int8(), pa.int16()))
         return bool(have == pa.timestamp("us") and want == pa.timestamp("us", "UTC"))
 
 

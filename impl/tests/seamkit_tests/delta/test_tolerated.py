@@ -1,0 +1,97 @@
+"""What engines write against the protocol's words, or read beyond them, and have for years."""
+
+import datetime as dt
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from seambase.errors import InputError, RefusedError
+from seamkit.tables.delta.table import DeltaTable
+from seamkit_tests.samples.delta_tables import rows_of_table
+from seamkit_tests.samples.made_delta import (
+    add_rows,
+    commit,
+    field,
+    make,
+    metadata,
+    protocol,
+)
+
+_TIMES = pa.array([1, None, 1_700_000_000_123], pa.timestamp("ms"))
+_INSTANTS = [None if one is None else one.replace(tzinfo=dt.UTC) for one in _TIMES.to_pylist()]
+
+
+def _folder(table: Path) -> Path:
+    table.mkdir(exist_ok=True)
+    return table
+
+
+def test_a_first_commit_has_read_no_version(tmp_path: Path) -> None:
+    """Trino says 0 of each table that it creates; another version is another commit's."""
+    rows = pa.table({"id": pa.array([7], pa.int64())})
+    add = add_rows(_folder(tmp_path / "t") / "a", rows)
+    for read, is_read in ((0, True), (1, False)):
+        info = {"commitInfo": {"operation": "CREATE TABLE", "readVersion": read}}
+        commit(tmp_path / "t", 0, info, protocol(), metadata(), add)
+        if is_read:
+            assert rows_of_table(tmp_path / "t") == rows
+            continue
+        with pytest.raises(InputError, match="has read version 1, so it is none of 0"):
+            rows_of_table(tmp_path / "t")
+
+
+@pytest.mark.parametrize("within", ["flat", "struct", "list"])
+def test_columns_are_read_in_the_types_of_trinos_files(within: str, tmp_path: Path) -> None:
+    """Instants as milliseconds without a zone; bytes and shorts that do not say how wide they are.
+
+    Trino's DeltaLakeParquetSchemas up to version 481; Spark reads them.
+    """
+    narrow = pa.array([-128, None, 127], pa.int32())
+    columns: dict[str, Any] = {"t": _TIMES, "b": narrow, "h": narrow}
+    kinds: dict[str, Any] = {"t": "timestamp", "b": "byte", "h": "short"}
+    if within == "struct":
+        inner = [field(name, kind) for name, kind in kinds.items()]
+        columns = {"s": pa.StructArray.from_arrays([*columns.values()], [*columns])}
+        kinds = {"s": {"type": "struct", "fields": inner}}
+    elif within == "list":
+        ends = pa.array([0, 1, 2, 3], pa.int32())
+        columns = {name: pa.ListArray.from_arrays(ends, own) for name, own in columns.items()}
+        array = {"type": "array", "containsNull": True}
+        kinds = {name: {**array, "elementType": kind} for name, kind in kinds.items()}
+    add = add_rows(_folder(tmp_path) / "a", pa.table(columns))
+    found = DeltaTable(make(tmp_path, [field(*one) for one in kinds.items()], add))
+    rows = [(*one, one[1]) for one in zip(_INSTANTS, narrow.to_pylist(), strict=True)]
+    shown = found.scan().to_table().to_pylist()
+    if within == "struct":
+        shown = [one["s"] for one in shown]
+    elif within == "list":
+        shown = [{name: item for name, [item] in one.items()} for one in shown]
+    assert [tuple(one.values()) for one in shown] == rows
+    if within == "flat":
+        told = "t > TIMESTAMPTZ '2023-01-01 00:00:00Z' AND b = 127 AND h > 100"
+        assert found.scan(filter=told).count_rows() == 1
+        assert found.scan().lazy().collect()["t"].to_list() == _INSTANTS
+
+
+def test_a_number_that_is_no_byte_is_refused(tmp_path: Path) -> None:
+    """It would become another one, as in Spark."""
+    add = add_rows(tmp_path / "a", pa.table({"b": pa.array([128], pa.int32())}))
+    make(tmp_path, [field("b", "byte")], add)
+    with pytest.raises(InputError, match="column 'b' does not fit int8"):
+        rows_of_table(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [("integer", "short"), ("timestamp_ntz", "timestamp")]
+)
+def test_that_files_have_other_types_lets_no_column_of_a_table_become_one(
+    before: str, after: str, tmp_path: Path
+) -> None:
+    """Changes of a column that was of another type are not shown, whatever files may have."""
+    feed = {"configuration": {"delta.enableChangeDataFeed": "true"}}
+    commit(tmp_path, 0, protocol(), metadata(field("v", before), **feed))
+    commit(tmp_path, 1, metadata(field("v", after), **feed))
+    with pytest.raises(RefusedError, match="has the column 'v', which is gone"):
+        DeltaTable(tmp_path).scan(query="cdc")
