@@ -1,10 +1,11 @@
 """Statistics of data files in the log: what holds for all rows of a file.
 
 Minima and maxima bound the values, and need not be values themselves: with deletion vectors they
-may be wide, texts are cut (the maximum upwards), and timestamps are cut down to milliseconds, their
-zones to minutes. So they serve to leave files out, and for nothing else. Floating-point numbers are
-passed over: writers differ in what NaN does to them. Long decimals are widened where they could be
-of a double: delta-rs makes one of each decimal, so that a minimum may lie above the values.
+may be wide, texts are cut (the maximum upwards), and timestamps are cut down to milliseconds or
+seconds, their zones to minutes. So they serve to leave files out, and for nothing else.
+Floating-point numbers are passed over: writers differ in what NaN does to them. Long decimals are
+widened where they could be of a double: delta-rs makes one of each decimal, so that a minimum may
+lie above the values.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ _DOUBLE_KEEPS, _DOUBLE_SHOWS = 15, 17
 _DOUBLE_IS_OFF = Decimal("1e-15")
 #: What delta-rs says of decimals without digits behind the point that are beyond it.
 _FIRST_INT64, _LAST_INT64 = -(2**63), 2**63 - 1
-_MILLISECOND, _MINUTE = dt.timedelta(milliseconds=1), dt.timedelta(minutes=1)
+_OLD_MARK = "\ufffd"
+_MILLISECOND, _SECOND = dt.timedelta(milliseconds=1), dt.timedelta(seconds=1)
+_MINUTE = dt.timedelta(minutes=1)
 #: Since when all zones of the world are whole minutes from UTC: Liberia's was the last, in 1972.
 _WHOLE_MINUTES = dt.datetime(1973, 1, 1, tzinfo=dt.UTC).timestamp() * 1e6
 #: What broken statistics raise: numbers of no type, fields in another's place, endless nesting.
@@ -92,23 +95,23 @@ def _of_column(stats: Mapping[str, Any], field: Field, is_tight: bool) -> Column
     kind = field.type
     low = _value((stats.get("minValues") or {}).get(field.physical), kind, ROUND_FLOOR)
     high = _value((stats.get("maxValues") or {}).get(field.physical), kind, ROUND_CEILING)
-    if pa.types.is_timestamp(kind):
-        low, high = _moved(low, -_lost(low)), _moved(high, _lost(high) + _MILLISECOND)
     loose = pa.types.is_timestamp(kind) or pa.types.is_string(kind) or _is_long(kind)
     exact = is_tight and not loose
     return ColumnRange(nulls, low, high, (exact, exact))
 
 
-def _lost(bound: pa.Scalar | None) -> dt.timedelta:
-    """How far a bound may be off since Spark tells the zone that it is in without its seconds."""
-    is_old = bound is not None and bound.type.tz and bound.value < _WHOLE_MINUTES  # microseconds
-    return _MINUTE if is_old else dt.timedelta()
+def _instant(text: str, kind: pa.DataType, outwards: str) -> pa.Scalar:
+    """A bound of timestamps, as far out as its writer may have cut it.
 
-
-def _moved(bound: pa.Scalar | None, by: dt.timedelta) -> pa.Scalar | None:
-    if bound is None or not by:
-        return bound
-    return pc.add_checked(bound, pa.scalar(by, pa.duration("us")))
+    All cut down, Spark to milliseconds and XTable to seconds. Of times long ago Spark tells the
+    zone that they are in without its seconds, and XTable first cuts them to milliseconds, upwards.
+    """
+    bound = partition_value(text, kind, "statistics")
+    off = _MINUTE if bound.value < _WHOLE_MINUTES else dt.timedelta()  # microseconds
+    if outwards == ROUND_FLOOR:
+        return pc.subtract_checked(bound, pa.scalar(off, pa.duration("us")))
+    off += _MILLISECOND if "." in text else _SECOND
+    return pc.add_checked(bound, pa.scalar(off, pa.duration("us")))
 
 
 def _is_long(kind: pa.DataType) -> bool:
@@ -120,6 +123,19 @@ def _may_be_double(bound: Decimal) -> bool:
     """Whether a bound is what a double is printed as, in short or as a whole number."""
     short = len(bound.normalize(EXACT).as_tuple().digits) <= _DOUBLE_SHOWS
     return short or Decimal(float(bound)) == bound
+
+
+def _after_cut(greatest: str) -> str | None:
+    """A text that lies behind all that a maximum was cut from; itself where that is not in doubt.
+
+    Before version 3.3 Delta put U+FFFD behind what it kept, and UTF-8 has characters behind that;
+    of one that the cut had halved a question mark was left. Where the last character has no
+    successor the statistics say nothing.
+    """
+    if not greatest.endswith(_OLD_MARK):
+        return greatest
+    kept = greatest.removesuffix(_OLD_MARK).removesuffix("?")
+    return kept[:-1] + chr(ord(kept[-1]) + 1) if kept else None
 
 
 def _value(value: Any, kind: pa.DataType, outwards: str) -> pa.Scalar | None:
@@ -138,7 +154,10 @@ def _value(value: Any, kind: pa.DataType, outwards: str) -> pa.Scalar | None:
             bound = widen(bound, away).quantize(decimal_of(1, kind.scale), outwards, EXACT)
         return pc.cast(pa.scalar(bound), kind)
     if pa.types.is_string(kind) and isinstance(value, str):
-        return pa.scalar(value, kind)
-    if (pa.types.is_date(kind) or pa.types.is_timestamp(kind)) and isinstance(value, str):
+        text = _after_cut(value) if outwards == ROUND_CEILING else value
+        return None if text is None else pa.scalar(text, kind)
+    if pa.types.is_timestamp(kind) and isinstance(value, str):
+        return _instant(value, kind, outwards)
+    if pa.types.is_date(kind) and isinstance(value, str):
         return partition_value(value, kind, "statistics")
     return None

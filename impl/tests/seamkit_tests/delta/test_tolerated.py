@@ -1,10 +1,14 @@
 """What engines write against the protocol's words, or read beyond them, and have for years."""
 
 import datetime as dt
+import json
+import random
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from seambase.errors import InputError, RefusedError
@@ -95,3 +99,68 @@ def test_that_files_have_other_types_lets_no_column_of_a_table_become_one(
     commit(tmp_path, 1, metadata(field("v", after), **feed))
     with pytest.raises(RefusedError, match="has the column 'v', which is gone"):
         DeltaTable(tmp_path).scan(query="cdc")
+
+
+def _cut_before_3_3(text: str) -> str:
+    """The maximum that Delta made of a text until version 3.2, in UTF-16 as Java has it."""
+    units = text.encode("utf-16-be")
+    if len(units) <= 2 * 32:
+        return text
+    end = 2 * 32
+    while units[end : end + 2] >= b"\xff\xfd":
+        end += 2
+    kept = units[:end].decode("utf-16-be", "surrogatepass")
+    halved = [one if not 0xD800 <= ord(one) <= 0xDFFF else "?" for one in kept]
+    return "".join(halved) + "\ufffd"
+
+
+def _with_bounds(table: Path, texts: Sequence[str], greatest: str) -> DeltaTable:
+    bounds = {"minValues": {"v": min(texts)[:32]}, "maxValues": {"v": greatest}}
+    stats = json.dumps({"numRecords": len(texts), "nullCount": {"v": 0}, **bounds})
+    rows = add_rows(_folder(table) / "a", pa.table({"v": list(texts)}), stats=stats)
+    return DeltaTable(make(table, [field("v", "string")], rows))
+
+
+def test_texts_are_found_behind_maxima_that_delta_cut_too_low(tmp_path: Path) -> None:
+    """Until version 3.2 Delta cut texts as UTF-16 has them, and put U+FFFD behind them."""
+    chance = random.Random(7)
+    signs = ["a", "?", "\ud7ff", "\ue000", "\ufffd", "\uffff", "😀", "\U0010ffff"]
+    texts = ["\ufffd", "?\ufffd"]
+    for _ in range(60):
+        start = chance.choice(signs) * chance.choice([0, 30, 31])
+        texts.append(start + "".join(chance.choices(signs, k=chance.randint(1, 8))))
+    for number, text in enumerate(texts):
+        found = _with_bounds(tmp_path / str(number), [text], _cut_before_3_3(text))
+        assert found.scan(filter=pc.field("v") >= text).count_rows() == 1, ascii(text)
+
+
+def test_texts_before_a_cut_one_still_leave_a_file_out(tmp_path: Path) -> None:
+    """Most are of few signs, such as UUIDs; their bound is as near as it was."""
+    found = _with_bounds(tmp_path, ["b" * 40, "a"], _cut_before_3_3("b" * 40))
+    behind = found.scan(filter=pc.field("v") > "b" * 31 + "c")
+    assert behind.statistics().rows.value == 0
+    assert found.scan(filter=pc.field("v") == "b" * 40).count_rows() == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "micros", "told"),
+    [
+        ("timestamp", 1_704_067_200_999_999, "2024-01-01 00:00:00"),
+        ("timestamp_ntz", 1_704_067_200_999_999, "2024-01-01 00:00:00"),
+        ("timestamp", -10_000_001, "1969-12-31 23:59:50"),
+        ("timestamp_ntz", -10_000_001, "1969-12-31 23:59:50"),
+    ],
+)
+def test_times_are_found_behind_bounds_that_are_cut_to_seconds(
+    kind: str, micros: int, told: str, tmp_path: Path
+) -> None:
+    """XTable's DeltaValueConverter cuts them to milliseconds, towards 1970, and then to seconds."""
+    is_instant = kind == "timestamp"
+    times = pa.array([micros], pa.timestamp("us", "UTC" if is_instant else None))
+    bounds = {"minValues": {"t": told}, "maxValues": {"t": told}, "nullCount": {"t": 0}}
+    stats = json.dumps({"numRecords": 1, **bounds})
+    add = add_rows(tmp_path / "a", pa.table({"t": times}), stats=stats)
+    found = DeltaTable(make(tmp_path, [field("t", kind)], add))
+    assert found.scan(filter=pc.field("t") == times[0]).count_rows() == 1
+    later = pc.add(times[0], pa.scalar(dt.timedelta(minutes=2)))
+    assert found.scan(filter=pc.field("t") > later).statistics().rows.value == 0
