@@ -2,8 +2,8 @@
 
 Spark's CONVERT TO DELTA takes them from names of folders as they are, so they are read in the forms
 that its cast takes, but for blanks around them and parts of a day or time alone.
-Null is a JSON null or, but for columns of text, the empty text: Spark, against the protocol's
-words, reads an empty text of a string column as it stands. Bytes are the characters, as Spark has
+Null is a JSON null or, but for columns of texts and bytes, the empty text: Spark, against the
+protocol's words, reads an empty text of these as it stands. Bytes are the characters, as Spark has
 them; all of them escaped, as the protocol says and delta-rs writes, they are refused.
 """
 
@@ -35,13 +35,14 @@ _TIME = re.compile(
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)
 _TRUE, _FALSE = {"true", "t", "yes", "y", "1"}, {"false", "f", "no", "n", "0"}
 _ESCAPED = re.compile(r"(\\u[0-9a-fA-F]{4})+", re.ASCII)
+_OF_CHARACTERS = (pa.string(), pa.binary())
 _EPOCH = dt.date(1970, 1, 1)
 _CYCLE_YEARS, _CYCLE_DAYS = 400, 146_097
 
 
 def partition_value(text: str | None, kind: pa.DataType, where: str) -> pa.Scalar:
     """A value of a partition column, from its text in the log."""
-    if text is None or pa.types.is_null(kind) or (text == "" and kind != pa.string()):
+    if text is None or pa.types.is_null(kind) or (text == "" and kind not in _OF_CHARACTERS):
         return pa.scalar(None, kind)
     if pa.types.is_binary(kind) and _ESCAPED.fullmatch(text):
         raise RefusedError(

@@ -41,9 +41,11 @@ _FLAT: Mapping[str, pa.DataType] = {
     "timestamp": pa.timestamp("us", "UTC"),
     "timestamp_ntz": pa.timestamp("us"),
     "void": pa.null(),
+    "null": pa.null(),  # Spark's name for it before version 3.1
+    "decimal": pa.decimal128(10, 0),
 }
 _VARIANT = "variant"
-_DECIMAL = re.compile(r"decimal\((\d+), ?(-?\d+)\)")
+_DECIMAL = re.compile(r"decimal\(\s*(\d+)\s*,\s*(-?\d+)\s*\)")
 _MOST_DIGITS = 38
 _ID = "delta.columnMapping.id"
 
@@ -131,7 +133,7 @@ def table_schema(protocol: Protocol, metadata: Metadata, root: str) -> TableSche
 
 
 def _mode(protocol: Protocol, metadata: Metadata, root: str) -> MappingMode:
-    mode = metadata.configuration.get("delta.columnMapping.mode", "none")
+    mode = metadata.configuration.get("delta.columnMapping.mode", "none").lower()
     if not maps_columns(protocol) or mode == "none":
         return "none"
     if mode == "name":
@@ -195,6 +197,8 @@ def _type(
         key = _part("key", declared["keyType"], mode, where, widens)
         value = _part("value", declared["valueType"], mode, where, widens)
         return pa.map_(key.type, value.type), (key, value)
+    if kind == "udt":  # of an engine: files have its `sqlType`, in which no field is mapped
+        return _type(declared["sqlType"], "none", where, widens)
     raise RefusedError(f"{where} has the type {kind!r}, which is not supported")
 
 

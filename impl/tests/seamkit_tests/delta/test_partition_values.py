@@ -45,13 +45,13 @@ LOCAL = pa.timestamp("us")
         ("\\u0061", pa.string(), "\\u0061"),
         ("", pa.string(), ""),
         ("", pa.int32(), None),
-        ("", pa.binary(), None),
+        ("", pa.binary(), b""),
         (None, pa.string(), None),
         ("__HIVE_DEFAULT_PARTITION__", pa.string(), "__HIVE_DEFAULT_PARTITION__"),
     ],
 )
 def test_a_value(text: str | None, kind: pa.DataType, value: Any) -> None:
-    """As the type says; an empty text is null but for texts."""
+    """As the type says; an empty text is null but for texts and bytes."""
     assert partition_value(text, kind, "here").as_py() == value
 
 

@@ -3,6 +3,7 @@
 import datetime as dt
 import json
 import random
+import uuid
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,9 @@ import pytest
 
 from seambase.errors import InputError, RefusedError
 from seamkit.tables.delta.table import DeltaTable
-from seamkit_tests.samples.delta_tables import rows_of_table
+from seamkit_tests.samples.delta_tables import rows_of_table, unpack_delta
 from seamkit_tests.samples.made_delta import (
+    Action,
     add_rows,
     commit,
     field,
@@ -121,6 +123,11 @@ def _with_bounds(table: Path, texts: Sequence[str], greatest: str) -> DeltaTable
     return DeltaTable(make(table, [field("v", "string")], rows))
 
 
+def _is_left_out(table: DeltaTable, condition: pc.Expression) -> bool:
+    rows = table.scan(filter=condition).statistics().rows
+    return rows is not None and rows.value == 0
+
+
 def test_texts_are_found_behind_maxima_that_delta_cut_too_low(tmp_path: Path) -> None:
     """Until version 3.2 Delta cut texts as UTF-16 has them, and put U+FFFD behind them."""
     chance = random.Random(7)
@@ -137,8 +144,7 @@ def test_texts_are_found_behind_maxima_that_delta_cut_too_low(tmp_path: Path) ->
 def test_texts_before_a_cut_one_still_leave_a_file_out(tmp_path: Path) -> None:
     """Most are of few signs, such as UUIDs; their bound is as near as it was."""
     found = _with_bounds(tmp_path, ["b" * 40, "a"], _cut_before_3_3("b" * 40))
-    behind = found.scan(filter=pc.field("v") > "b" * 31 + "c")
-    assert behind.statistics().rows.value == 0
+    assert _is_left_out(found, pc.field("v") > "b" * 31 + "c")
     assert found.scan(filter=pc.field("v") == "b" * 40).count_rows() == 1
 
 
@@ -163,4 +169,87 @@ def test_times_are_found_behind_bounds_that_are_cut_to_seconds(
     found = DeltaTable(make(tmp_path, [field("t", kind)], add))
     assert found.scan(filter=pc.field("t") == times[0]).count_rows() == 1
     later = pc.add(times[0], pa.scalar(dt.timedelta(minutes=2)))
-    assert found.scan(filter=pc.field("t") > later).statistics().rows.value == 0
+    assert _is_left_out(found, pc.field("t") > later)
+
+
+_POINT = {"type": "struct", "fields": [field("x", "byte"), field("y", "double")]}
+
+
+@pytest.mark.parametrize("mode", ["none", "NAME", "Id"])
+def test_a_user_defined_type_is_that_of_its_files(mode: str, tmp_path: Path) -> None:
+    """Delta's RFC of user-defined types: no field within is mapped, and nulls are counted once."""
+    kind: Any = {"type": "udt", "class": "a.Point", "pyClass": None, "sqlType": _POINT}
+    told = {"delta.columnMapping.id": 5, "delta.columnMapping.physicalName": "col-1"}
+    rows = [{"x": 1, "y": 2.5}, None]
+    inner = pa.struct({"x": pa.int8(), "y": pa.float64()})
+    name = "p" if mode == "none" else "col-1"
+    column = pa.field(name, inner, metadata={"PARQUET:field_id": "5"})
+    stats = json.dumps({"numRecords": 2, "nullCount": {name: 1}})
+    data = pa.table([pa.array(rows, inner)], schema=pa.schema([column]))
+    versions = {"minReaderVersion": 2, "minWriterVersion": 5}
+    configuration = {"delta.columnMapping.mode": mode}
+    add = add_rows(tmp_path / "a", data, stats=stats)
+    shown = metadata(field("p", kind, told), configuration=configuration)
+    commit(tmp_path, 0, {"protocol": versions}, shown, add)
+    assert rows_of_table(tmp_path)["p"].to_pylist() == rows
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("null", pa.null()),
+        ("decimal", pa.decimal128(10, 0)),
+        ("decimal( 5 , 2 )", pa.decimal128(5, 2)),
+    ],
+)
+def test_types_are_called_as_spark_and_deltas_kernel_take_them(
+    name: str, kind: pa.DataType, tmp_path: Path
+) -> None:
+    """`null` is what Spark before 3.1 called `void`."""
+    assert DeltaTable(make(tmp_path, [field("v", name)])).schema == pa.schema({"v": kind})
+
+
+def test_sidecars_may_be_told_with_their_folder(tmp_path: Path) -> None:
+    """PROTOCOL.md, "Sidecar File Information": writers are encouraged to tell the name alone."""
+    table = unpack_delta("checkpoint-v2-json", tmp_path)
+    whole = rows_of_table(table).sort_by("k")
+    [top] = table.glob("_delta_log/*.checkpoint.*.json")
+    text = top.read_text(encoding="utf-8")
+    for folder in (f"{table}/_delta_log/_sidecars/", f"file:{table}/_delta_log/_sidecars/"):
+        top.write_text(text.replace('"sidecar":{"path":"', f'"sidecar":{{"path":"{folder}'))
+        assert rows_of_table(table).sort_by("k") == whole
+    for folder in ("../", f"{table}/", "_sidecars/"):
+        top.write_text(text.replace('"sidecar":{"path":"', f'"sidecar":{{"path":"{folder}'))
+        with pytest.raises(InputError, match="is no name of a sidecar"):
+            rows_of_table(table)
+
+
+def test_what_a_catalog_says_counts_more_than_what_is_published(tmp_path: Path) -> None:
+    """PROTOCOL.md, "Reading Catalog-managed Tables": its commits, and none that is newer."""
+    table = _folder(tmp_path / "t")
+    feature = protocol("catalogManaged")
+
+    def adds(number: int) -> Action:
+        return add_rows(table / f"f{number}", pa.table({"id": pa.array([number], pa.int64())}))
+
+    commit(table, 0, feature, metadata(), adds(0))
+    staged = commit(table, f"_staged_commits/{1:020}.{uuid.uuid4()}.json", adds(1))
+    commit(table, 1, adds(11))
+    commit(table, 2, adds(2))
+    opened = DeltaTable(table, staged_commits=[staged.name], version=1)
+    late = dt.datetime(2999, 1, 1, tzinfo=dt.UTC)
+    ways: list[dict[str, Any]] = [{}, {"as_of": late}]
+    for how in ways:
+        assert sorted(opened.scan(**how).to_table()["id"].to_pylist()) == [0, 1]
+
+
+def test_a_checkpoint_without_a_byte_is_none(tmp_path: Path) -> None:
+    """As Spark and delta-kernel-rs have it; where commits before it are gone, nothing is left."""
+    table = unpack_delta("checkpoint-classic", tmp_path)
+    whole = rows_of_table(table).sort_by("k")
+    [checkpoint] = table.glob("_delta_log/*.checkpoint.parquet")
+    checkpoint.write_bytes(b"")
+    assert rows_of_table(table).sort_by("k") == whole
+    (table / "_delta_log" / f"{0:020}.json").unlink()
+    with pytest.raises(InputError, match="the commit of version 0 is missing"):
+        rows_of_table(table)

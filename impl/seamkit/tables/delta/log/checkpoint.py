@@ -41,7 +41,8 @@ Action = tuple[str, Any, str]
 
 _FEW = 100  # below so many lines one by one are as fast
 _SIDECARS = f"{LOG}/_sidecars"
-_NAME = re.compile(r"[^/\\]+")
+#: A name, or an address: all lie in the table's own folder for them.
+_SIDECAR = re.compile(rf"(?:(?:[\w+.-]+:)?/[^\\]*/{_SIDECARS}/)?([^/\\]+)")
 _FIELDS: Mapping[str, tuple[str, ...]] = {
     "add": (
         "path",
@@ -77,9 +78,10 @@ def checkpoint_actions(
                 yield name, content, where
                 continue
             sidecar = content.get("path")
-            if not isinstance(sidecar, str) or not _NAME.fullmatch(sidecar):
+            match = _SIDECAR.fullmatch(sidecar) if isinstance(sidecar, str) else None
+            if match is None:
                 raise InputError(f"{where}: {sidecar!r} is no name of a sidecar")
-            sidecars.append(f"{_SIDECARS}/{sidecar}")
+            sidecars.append(f"{_SIDECARS}/{match[1]}")
             yield from in_parquet(storage, sidecars[-1], content.get("sizeInBytes"))
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from seambase.errors import InputError, SeambenchError, UsageError
-from seamkit.files.storage import Storage
+from seamkit.files.storage import FileStatus, Storage
 
 LOG = "_delta_log"
 _COMMIT = re.compile(r"(\d{20})\.json")
@@ -148,31 +148,45 @@ def list_log(
     """
     commits: dict[int, str] = {}
     checksums: dict[int, str] = {}
-    checkpoints: dict[int, list[str]] = {}
     compactions: list[tuple[int, int, str]] = []
-    parts: dict[tuple[int, int], dict[int, str]] = {}
-    for status in storage.list(LOG):
+    files = storage.list(LOG)
+    for status in files:
         if match := _COMMIT.fullmatch(status.name):
             commits[int(match[1])] = status.path
         elif match := _COMPACTED.fullmatch(status.name):
             compactions.append((int(match[1]), int(match[2]), status.path))
         elif match := _CHECKSUM.fullmatch(status.name):
             checksums[int(match[1])] = status.path
-        elif match := _CLASSIC.fullmatch(status.name) or _V2.fullmatch(status.name):
-            checkpoints[int(match[1])] = [status.path]
-        elif match := _PART.fullmatch(status.name):
-            parts.setdefault((int(match[1]), int(match[3])), {})[int(match[2])] = status.path
-    for (version, count), paths in parts.items():
-        # Parts that are not all there count as absent: their writer has died, or is at work.
-        if set(paths) == set(range(1, count + 1)):
-            checkpoints.setdefault(version, [paths[n] for n in sorted(paths)])
-    # One that has been published meanwhile is the same.
-    commits = {**_staged_paths(storage.root, staged, ratified), **commits}
+    # What the catalog says counts, also where another file of that version has been published.
+    commits |= _staged_paths(storage.root, staged, ratified)
+    if ratified is not None:
+        commits = {version: path for version, path in commits.items() if version <= ratified}
+    checkpoints = _checkpoints(files)
     if not commits and not checkpoints:
         raise InputError(f"{storage.root} is no Delta table: {LOG} holds no commit")
-    listed = [Checkpoint(version, paths) for version, paths in sorted(checkpoints.items())]
     first = _by_first_version(compactions)
-    return LogFolder(storage, commits, listed, checksums, first, ratified)
+    return LogFolder(storage, commits, checkpoints, checksums, first, ratified)
+
+
+def _checkpoints(files: Sequence[FileStatus]) -> Sequence[Checkpoint]:
+    """Those of a log's files, oldest first.
+
+    One without a byte, or of which a part is not there, counts as absent: its writer has died, or
+    is at work.
+    """
+    found: dict[int, list[str]] = {}
+    parts: dict[tuple[int, int], dict[int, str]] = {}
+    for file in files:
+        if not file.size_bytes:
+            continue
+        if match := _CLASSIC.fullmatch(file.name) or _V2.fullmatch(file.name):
+            found[int(match[1])] = [file.path]
+        elif match := _PART.fullmatch(file.name):
+            parts.setdefault((int(match[1]), int(match[3])), {})[int(match[2])] = file.path
+    for (version, count), paths in parts.items():
+        if set(paths) == set(range(1, count + 1)):
+            found.setdefault(version, [paths[n] for n in sorted(paths)])
+    return [Checkpoint(version, paths) for version, paths in sorted(found.items())]
 
 
 def _staged_paths(root: str, names: Sequence[str], ratified: int | None) -> Mapping[int, str]:
