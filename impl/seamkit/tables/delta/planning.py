@@ -265,7 +265,7 @@ def _check(reader: ParquetReader, add: AddFile, schema: TableSchema, own: Place)
     rows, nulls = stated_counts(add)
     check_size(reader, add.size_bytes, rows, "the log")
     if rows is not None:
-        _check_columns(schema.fields, nulls, own, reader)
+        _check_columns(schema.stored, nulls, own, reader)
 
 
 def _check_letters(fields: Sequence[Field], own: Place, where: str) -> None:

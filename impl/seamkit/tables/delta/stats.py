@@ -109,7 +109,7 @@ def _instant(text: str, kind: pa.DataType, outwards: str) -> pa.Scalar:
     bound = partition_value(text, kind, "statistics")
     off = _MINUTE if bound.value < _WHOLE_MINUTES else dt.timedelta()  # microseconds
     if outwards == ROUND_FLOOR:
-        return pc.subtract_checked(bound, pa.scalar(off, pa.duration("us")))
+        return pc.subtract_checked(bound, pa.scalar(off, pa.duration("us"))) if off else bound
     off += _MILLISECOND if "." in text else _SECOND
     return pc.add_checked(bound, pa.scalar(off, pa.duration("us")))
 

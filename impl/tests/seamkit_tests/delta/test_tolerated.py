@@ -253,3 +253,12 @@ def test_a_checkpoint_without_a_byte_is_none(tmp_path: Path) -> None:
     (table / "_delta_log" / f"{0:020}.json").unlink()
     with pytest.raises(InputError, match="the commit of version 0 is missing"):
         rows_of_table(table)
+
+
+def test_nulls_that_are_counted_of_a_partition_column_ask_no_file_for_it(tmp_path: Path) -> None:
+    """Files of a partition need not have the column, whatever statistics tell of it."""
+    stats = json.dumps({"numRecords": 1, "nullCount": {"id": 0, "p": 0}})
+    told: Action = {"stats": stats, "partitionValues": {"p": "3"}}
+    add = add_rows(_folder(tmp_path) / "a", pa.table({"id": pa.array([7], pa.int64())}), **told)
+    make(tmp_path, [field("id"), field("p")], add, partitionColumns=["p"])
+    assert rows_of_table(tmp_path).to_pylist() == [{"id": 7, "p": 3}]
