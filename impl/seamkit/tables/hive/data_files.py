@@ -36,7 +36,7 @@ from seamkit.files.storage import Storage
 from seamkit.tables.hive.json_reader import JsonReader
 from seamkit.tables.hive.line_reader import LineReader
 from seamkit.tables.hive.reader_schema import by_reader_schema
-from seamkit.tables.hive.row_format import Description, RowFormat
+from seamkit.tables.hive.row_format import JSON_OF_HIVE, Description, RowFormat
 from seamkit.tables.hive.sequence_reader import SequenceReader
 from seamkit.tables.hive.types import HiveType
 from seamkit.tables.hive.zones import WriterZone, zone_of, zone_of_int96
@@ -52,8 +52,9 @@ def open_data_file(
     kind = description.format
     if kind in ("text", "csv"):
         return LineReader(storage, path, description.columns, rows)
-    if kind == "json":
-        return JsonReader(storage, path, description.columns, rows)
+    if kind in ("json", JSON_OF_HIVE):
+        own = kind == JSON_OF_HIVE
+        return JsonReader(storage, path, description.columns, rows, of_hive=own)
     if kind == "sequence":
         return SequenceReader(storage, path, description.columns, rows)
     return open_column_file(storage, path, description)

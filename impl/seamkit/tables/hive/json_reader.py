@@ -5,6 +5,9 @@ columns by their places, is one, too. Unknown names are passed over, and so is w
 object's end.
 A value of another kind than its column's ends Hive's query; it is refused here. Rows are turned one
 by one, in Python.
+These are the rules of HCatalog's serde. Hive's own has them, too, up to version 3; from 4 on it
+makes other values of some (`HiveJsonReader`), and a table does not say by which it was written:
+where they differ its rows are refused.
 """
 
 from __future__ import annotations
@@ -59,13 +62,24 @@ _DECODER = json.JSONDecoder(
     parse_int=_Number, parse_float=_Number, parse_constant=_no_number, object_pairs_hook=_object
 )
 _PLACE = re.compile(r"_col(\d+)", re.ASCII)
+_WHOLE = re.compile(r"0|-?[1-9]\d*", re.ASCII)
+_DOUBLE_KEEPS = 15
 
 
 class JsonReader(FileReader):
-    """One file of JSON rows: a `FileReader`; `rows` tells header and footer."""
+    """One file of JSON rows: a `FileReader`; `rows` tells header and footer.
+
+    `of_hive`: the table's serde is Hive's own.
+    """
 
     def __init__(
-        self, storage: Storage, path: str, columns: Mapping[str, HiveType], rows: RowFormat
+        self,
+        storage: Storage,
+        path: str,
+        columns: Mapping[str, HiveType],
+        rows: RowFormat,
+        *,
+        of_hive: bool = False,
     ) -> None:
         header, footer = rows.header_lines, rows.footer_lines
         whole = replace(WHOLE, header_lines=header, footer_lines=footer)
@@ -76,6 +90,9 @@ class JsonReader(FileReader):
         self.schema = pa.schema([(name, kind.arrow) for name, kind in columns.items()])
         for name, kind in columns.items():
             _check(kind, f"{self.name}: column {name!r}")
+        kinds = tuple(columns.values())
+        whole_row = HiveType("struct", pa.struct(self.schema), children=kinds, names=self._names)
+        self._held = whole_row if of_hive else None
 
     @cached_property
     def num_rows(self) -> int:
@@ -101,6 +118,11 @@ class JsonReader(FileReader):
             raise InputError(f"{self.name}: the line {line[:80]!r} is no JSON ({error})") from error
         if not isinstance(row, dict):
             raise InputError(f"{self.name}: the line {line[:80]!r} is no object")
+        if self._held is not None and not _is_alike(row, self._held):
+            raise RefusedError(
+                f"{self.name}: of the line {line[:80]!r} Hive's own JsonSerDe makes other values "
+                "since version 4 than before, which is not supported"
+            )
         try:
             return _by_column(row, self._names)
         except ValueError as error:
@@ -137,6 +159,34 @@ def _by_column(fields: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any
             own = names[at]
         found[own] = value
     return found
+
+
+def _is_alike(value: Any, kind: HiveType) -> bool:
+    """Whether Hive's own serde makes the same of a value since version 4 as before.
+
+    It takes numbers with a fraction for doubles, goes by places before names, and of several
+    values of one name by the first one's place among them.
+    """
+    if isinstance(value, _Repeating):
+        return False
+    if kind.word == "boolean":
+        return value in (True, False, None, "true", "false")
+    if isinstance(value, _Number) and kind.word in ("string", "varchar", "char", "decimal"):
+        is_short = kind.word == "decimal" and sum(map(str.isdigit, value)) <= _DOUBLE_KEEPS
+        return is_short or bool(_WHOLE.fullmatch(value))
+    if isinstance(value, list) and kind.word == "array":
+        return all(_is_alike(item, kind.children[0]) for item in value)
+    if not isinstance(value, dict):
+        return True
+    if kind.word == "map":
+        key, item = kind.children
+        return all(_is_alike(name, key) and _is_alike(inner, item) for name, inner in value.items())
+    known = dict(zip(kind.names, kind.children, strict=True))
+    return not any(map(_PLACE.fullmatch, value)) and all(
+        _is_alike(inner, known[name.lower()])
+        for name, inner in value.items()
+        if name.lower() in known
+    )
 
 
 def _value(value: Any, kind: HiveType) -> Any:

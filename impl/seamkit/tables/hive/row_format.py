@@ -34,6 +34,8 @@ DESCRIPTOR = "_hive_table.json"
 _MOST_BYTES = 16 << 20
 _KEYS = {"format", "columns", "partitions", "properties", "location"}
 
+JSON_OF_HIVE = "json of Hive's own"
+"""The format of rows of JSON by Hive's own serde; the other one is HCatalog's."""
 #: Formats, by the words of `STORED AS` and the names of serdes.
 _FORMATS = {
     "text": "text",
@@ -44,7 +46,7 @@ _FORMATS = {
     "json": "json",
     "jsonfile": "json",
     "org.apache.hive.hcatalog.data.JsonSerDe": "json",
-    "org.apache.hadoop.hive.serde2.JsonSerDe": "json",
+    "org.apache.hadoop.hive.serde2.JsonSerDe": JSON_OF_HIVE,
     "sequence": "sequence",
     "sequencefile": "sequence",
     "parquet": "parquet",
@@ -62,7 +64,7 @@ class Description:
     """What a table is.
 
     Attributes:
-        format: `text`, `csv`, `json`, `sequence`, `parquet`, `orc` or `avro`.
+        format: `text`, `csv`, `json`, `JSON_OF_HIVE`, `sequence`, `parquet`, `orc` or `avro`.
         columns: types of the columns that lie in files, by name, in order.
         partitions: types of the columns that lie in names of folders, the outermost first.
         properties: of the table and its serde.
@@ -176,7 +178,7 @@ def _known_format(where: str, stated: Any) -> str:
         raise UsageError(f"{where}: its format is {stated!r}, no text")
     known = _NAMES.get(stated.lower())
     if known is None:
-        names = ", ".join(dict.fromkeys(_FORMATS.values()))
+        names = ", ".join(dict.fromkeys(one for one in _FORMATS.values() if one in _FORMATS))
         raise RefusedError(f"{where}: files in {stated!r} are not supported; known: {names}")
     return known
 

@@ -420,6 +420,51 @@ def test_a_column_of_json_has_the_last_value_that_names_it(
     assert table.to_arrow().to_pylist() == [{"a": a, "b": b, "s": None}, struct]
 
 
+@pytest.mark.parametrize(
+    ("kind", "value", "alike"),
+    [
+        ("boolean", 'true, "b": null', True),
+        ("boolean", '"false"', True),
+        ("boolean", "1", False),
+        ("boolean", '"TRUE"', False),
+        ("boolean", '" true"', False),
+        ("string", "-5", True),
+        ("string", "1.10", False),
+        ("string", "-0", False),
+        ("string", "1e3", False),
+        ("varchar(3)", "1.10", False),
+        ("decimal(20,10)", "12.3400", True),
+        ("decimal(20,10)", "1234567890123456789", True),
+        ("decimal(20,10)", "123456789.123456789", False),
+        ("double", "1.10", True),
+        ("int", '1, "a": 2', False),
+        ("int", '1, "A": 2', True),
+        ("int", '1, "_col0": 2', False),
+        ("int", '1, "z": [1.10, {"y": 1}]', True),
+        ("array<boolean>", "[true, 1]", False),
+        ("map<boolean,int>", '{"TRUE": 1}', False),
+        ("map<string,string>", '{"x": 1.10}', False),
+        ("struct<x:string>", '{"X": 1.10}', False),
+        ("struct<x:int>", '{"_col0": 1}', False),
+    ],
+)
+def test_json_of_which_hives_own_serde_makes_other_values_is_refused(
+    tmp_path: Path, kind: str, value: str, alike: bool
+) -> None:
+    """As Hive 4.0.1's class does, where Hive 3's has HCatalog's rules; the table tells neither."""
+    (tmp_path / "f").write_text(f'{{"a": {value}}}\n')
+    ours, hives = (
+        HiveTable(str(tmp_path), columns={"a": kind}, file_format=name)
+        for name in ("json", "org.apache.hadoop.hive.serde2.JsonSerDe")
+    )
+    if alike:
+        assert hives.to_arrow() == ours.to_arrow()
+        return
+    assert ours.to_arrow().num_rows == 1
+    with pytest.raises(RefusedError, match=r"f: of the line .* makes other values since version 4"):
+        hives.to_arrow()
+
+
 @pytest.mark.parametrize("kind", ["int", "double"])
 @pytest.mark.parametrize("key", ["1_0", " 7", "\u0663"])
 def test_a_key_of_json_that_is_no_number_of_java_is_refused(
