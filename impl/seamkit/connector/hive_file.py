@@ -21,11 +21,9 @@ from seamkit.offheap.connector.parameters import (
     split_names,
 )
 from seamkit.tables.hive.data_files import open_data_file
-from seamkit.tables.hive.row_format import Description, describe, row_format
+from seamkit.tables.hive.row_format import Description, describe, read_through, row_format
 
 _PROPERTY = "SerDe."
-#: What BE states besides, and nothing here depends on.
-_IGNORED = ("input_format", "fs_options_props")
 _OWN = (
     "hive_column_names",
     "hive_column_types",
@@ -33,7 +31,8 @@ _OWN = (
     "block_offset",
     "block_length",
     "serde",
-    *_IGNORED,
+    "input_format",
+    "fs_options_props",
 )
 
 
@@ -61,8 +60,8 @@ class HiveFileScanner(BatchScanner):
         """From what BE states for a file.
 
         `data_file_path`, `block_offset` and `block_length` (the whole file), `hive_column_names`,
-        `hive_column_types` in Hive's words, `serde`, and properties as `SerDe.NAME`;
-        `input_format` and `fs_options_props` are taken and not needed.
+        `hive_column_types` in Hive's words, `serde`, `input_format` (by `serde` where it is not
+        stated), and properties as `SerDe.NAME`; `fs_options_props` is taken and not needed.
         """
         properties = {
             name.removeprefix(_PROPERTY): value
@@ -81,9 +80,11 @@ class HiveFileScanner(BatchScanner):
             )
         _check_whole(path, parameters)
         columns = dict(zip(names, types, strict=True))
+        serde = needed(parameters, "serde")
+        format_ = read_through(parameters.get("input_format", ""), serde, path)
         return cls(
             path,
-            describe(path, needed(parameters, "serde"), columns, {}, properties),
+            describe(path, format_, columns, {}, properties),
             fetch_size,
             required=common.required,
             nested=common.nested,

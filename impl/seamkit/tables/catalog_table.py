@@ -19,7 +19,7 @@ from seamkit.tables.partition_folder import PartitionFolder
 from seamkit.tables.table import ScanKeywords, Table, TableState
 
 _METASTORE = Metastore()
-_DIFFERENCES = "seamkit.tables.hive.listing"
+_DIFFERENCES, _ROW_FORMAT = "seamkit.tables.hive.listing", "seamkit.tables.hive.row_format"
 
 
 class CatalogTable(Table):
@@ -80,7 +80,7 @@ class CatalogTable(Table):
         return {
             "columns": entry.columns,
             "partitions": entry.partitions,
-            "file_format": _file_format(entry, entry.name),
+            "file_format": _file_format(entry, str(entry.name)),
             "properties": {**entry.parameters, **entry.serde_parameters},
             "folders": self._folders if entry.partitions else None,
         }
@@ -88,7 +88,7 @@ class CatalogTable(Table):
     def _folders(self) -> list[PartitionFolder]:
         """The partitions, those that are stored in another way than the table with how."""
         entry = self.entry
-        own = _file_format(entry, entry.name), entry.serde_parameters
+        own = _file_format(entry, str(entry.name)), entry.serde_parameters
         found = []
         for one in _METASTORE.partitions(entry.name, self._max_age_s):
             stored = _file_format(one, one.location), one.serde_parameters
@@ -175,24 +175,10 @@ def format_of(entry: MetastoreTable) -> str:
     return "hive"
 
 
-#: How the classes are called that hand out a file as it is: of text, of Parquet, ORC and Avro.
-_INPUT_FORMATS = frozenset(
-    (
-        *("", "TextInputFormat", "MapredParquetInputFormat", "DeprecatedParquetInputFormat"),
-        *("OrcInputFormat", "AvroContainerInputFormat"),
-    )
-)
-
-
-def _file_format(stored: MetastoreTable | MetastorePartition, where: object) -> str:
+def _file_format(stored: MetastoreTable | MetastorePartition, where: str) -> str:
     """What a Hive table's or partition's files are, as `HiveTable` takes it."""
-    if stored.input_format.endswith("SequenceFileInputFormat"):
-        return "sequence"
-    if stored.input_format.rpartition(".")[2] not in _INPUT_FORMATS:
-        raise RefusedError(
-            f"{where}: its files are read through {stored.input_format}, which is not supported"
-        )
-    return stored.serde
+    module: Any = importlib.import_module(_ROW_FORMAT)
+    return str(module.read_through(stored.input_format, stored.serde, where))
 
 
 def _is_realtime(entry: MetastoreTable) -> bool:

@@ -57,6 +57,13 @@ _FORMATS = {
     "org.apache.hadoop.hive.serde2.avro.AvroSerDe": "avro",
 }
 _NAMES = {name.lower(): format_ for name, format_ in _FORMATS.items()}
+#: How the classes are called that hand out a file as it is: of text, of Parquet, ORC and Avro.
+_INPUT_FORMATS = frozenset(
+    (
+        *("", "TextInputFormat", "MapredParquetInputFormat", "DeprecatedParquetInputFormat"),
+        *("OrcInputFormat", "AvroContainerInputFormat"),
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -126,6 +133,17 @@ def _pairs(where: str, stated: Any) -> dict[str, str]:
         known.add(one["name"].lower())
         pairs[one["name"]] = one["type"]
     return pairs
+
+
+def read_through(input_format: str, serde: str, where: str) -> str:
+    """What files are that Hive reads through two classes, as `describe` takes it."""
+    if input_format.endswith("SequenceFileInputFormat"):
+        return "sequence"
+    if input_format.rpartition(".")[2] not in _INPUT_FORMATS:
+        raise RefusedError(
+            f"{where}: its files are read through {input_format}, which is not supported"
+        )
+    return serde
 
 
 def describe(

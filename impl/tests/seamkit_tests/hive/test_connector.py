@@ -9,6 +9,8 @@ from seambase.errors import RefusedError, UsageError
 from seamkit.connector.hive_file import HiveFileScanner
 from seamkit.offheap.connector.factory import connector_scanner
 from seamkit.offheap.connector.scanner import stream
+from seamkit.tables.hive.table import HiveTable
+from seamkit_tests.samples.hive_tables import unpack_hive
 
 SERDE = "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe"
 
@@ -59,6 +61,22 @@ def test_columns_and_parts_of_columns_come_as_they_are_asked_for(rows: Path) -> 
         {"s": {"b": None}, "gone": None, "i": 2},
         {"s": {"b": "y"}, "gone": None, "i": None},
     ]
+
+
+def test_a_file_is_what_its_input_format_hands_out(rows: Path, tmp_path: Path) -> None:
+    """The serde of text is that of sequence files, too, and of files that only name others."""
+    asked = {"required_fields": "i", "hive_column_names": "i", "hive_column_types": "int"}
+    sequence = unpack_hive("sequence-none", tmp_path)
+    [file] = [one for one in sequence.rglob("*") if one.is_file() and one.name[0] not in "._"]
+    told = {
+        "SerDe.field.delim": "\1",
+        "input_format": "org.apache.hadoop.mapred.SequenceFileInputFormat",
+    }
+    whole = HiveTable(str(sequence)).to_arrow().select(["i"])
+    assert _read({**_parameters(file, **asked), **told}) == whole.to_pylist()
+    named = {"input_format": "org.apache.hadoop.hive.ql.io.SymlinkTextInputFormat"}
+    with pytest.raises(RefusedError, match=r"read through org\.apache\..*Symlink"):
+        _read(_parameters(rows, **asked, **named))
 
 
 def test_a_predicate_leaves_rows_out(rows: Path) -> None:
