@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from seambase.encodings import made_anew
 from seambase.errors import InputError, RefusedError
 from seambase.wording import counted
 from seamkit.core.unpack import Bound
@@ -292,7 +293,7 @@ class ParquetReader(FileReader):
         own = self._file.schema_arrow.remove_metadata()
         if not self._hidden.has_pairs:
             return own
-        return pa.schema([field.with_type(_with_maps(field.type)) for field in own])
+        return pa.schema([field.with_type(made_anew(field.type, _as_map)) for field in own])
 
     @property
     def local_path(self) -> str | None:
@@ -644,22 +645,11 @@ class ParquetReader(FileReader):
         return ds.ParquetFileFormat().make_fragment(pa.BufferReader(footer.getvalue()))
 
 
-def _with_maps(kind: pa.DataType) -> pa.DataType:
-    """A type with maps where `footer_of_pairs` has lists of their entries."""
-    kinds = pa.types
-    if kinds.is_struct(kind):
-        return pa.struct([field.with_type(_with_maps(field.type)) for field in kind])
-    if kinds.is_map(kind):
-        key, item = (
-            one.with_type(_with_maps(one.type)) for one in (kind.key_field, kind.item_field)
-        )
-        return pa.map_(key, item)
-    if not kinds.is_list(kind):
+def _as_map(kind: pa.DataType) -> pa.DataType:
+    """A map where `footer_of_pairs` has a list of its entries."""
+    if not pa.types.is_list(kind) or field_id(kind.value_field) != PAIRS_ID:
         return kind
-    entry = kind.value_field
-    if field_id(entry) != PAIRS_ID:
-        return pa.list_(entry.with_type(_with_maps(entry.type)))
-    key, item = (one.with_type(_with_maps(one.type)) for one in entry.type)
+    key, item = kind.value_type
     return pa.map_(key.with_nullable(False), item)
 
 

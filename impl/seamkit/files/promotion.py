@@ -261,6 +261,12 @@ def is_pairs(kind: pa.DataType) -> bool:
     return [one.name for one in kind.value_type] == ["key", "value"]
 
 
+def of_length(length: int, is_filled: bool, texts: pa.Array) -> pa.Array:
+    """Texts cut to a length in characters, and filled up to it with blanks if that is asked."""
+    cut = pc.utf8_slice_codeunits(texts, 0, length)
+    return pc.utf8_rpad(cut, length) if is_filled else cut
+
+
 def inner_of(column: pa.Array) -> Sequence[pa.Array]:
     """The fields of structs, null where these are; the keys and items of maps, items of lists."""
     if pa.types.is_struct(column.type):

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from seambase.encodings import made_anew
 from seamkit.core.unpack import Bound
 from seamkit.files.footers.chunks import chunk_paths, dictionary_bytes, most_of_pages
+from seamkit.files.promotion import inner_of
 
 #: Rows that are looked at together where a file is only measured.
 _MEASURED_ROWS = 4096
@@ -124,7 +125,7 @@ def _sizes(array: pa.Array) -> npt.NDArray[np.int64]:
         inner = [_sizes(array.field(number)) for number in range(kind.num_fields)]
         return sum(inner, np.zeros(len(array), np.int64))
     if pa.types.is_list(kind) or pa.types.is_map(kind):
-        items = [array.keys, array.items] if pa.types.is_map(kind) else [array.values]
+        items = inner_of(array)
         sizes = sum(map(_sizes, items), np.zeros(len(items[0]), np.int64))
         ends = np.append(0, np.cumsum(sizes))[_numbers(array.offsets)]
         return np.diff(ends)

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from seambase.errors import InputError
 from seamkit.core.border import batch_of
 from seamkit.files.columns import Place, TableField
-from seamkit.files.promotion import with_inner
+from seamkit.files.promotion import inner_of, with_inner
 from seamkit.files.reader import FileReader, OverReader, RowsWanted
 from seamkit.files.variants.encoding import (
     NULL,
@@ -297,14 +297,8 @@ class ShreddedReader(OverReader):
         if path in self._paths:
             where = f"{self.name}: column {path[0]!r}"
             return whole_variants(column, kind, where)
-        if pa.types.is_struct(kind):
-            parts = column.flatten()
-        elif pa.types.is_list(kind):
-            parts = [column.values]
-        else:
-            parts = [column.keys, column.items]
         inner = [
             self._whole(part, below, (*path, step))
-            for part, (step, below) in zip(parts, _inner(kind).items(), strict=True)
+            for part, (step, below) in zip(inner_of(column), _inner(kind).items(), strict=True)
         ]
         return with_inner(column, kind, inner)

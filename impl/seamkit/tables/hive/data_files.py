@@ -9,7 +9,7 @@ wrote them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -29,7 +29,13 @@ from seamkit.files.footers.calendars import (
 )
 from seamkit.files.orc import OrcReader
 from seamkit.files.parquet import ParquetReader
-from seamkit.files.promotion import LosslessTypes, has_within, with_inner
+from seamkit.files.promotion import (
+    LosslessTypes,
+    has_within,
+    inner_of,
+    of_length,
+    with_inner,
+)
 from seamkit.files.reader import FileReader
 from seamkit.files.roaring import Positions
 from seamkit.files.storage import Storage
@@ -191,23 +197,19 @@ def _has_lengths(kind: HiveType) -> bool:
 def _fitted(kind: HiveType, column: pa.Array, where: str) -> pa.Array:
     """A column whose texts are cut to their length, those of `char` filled up."""
     if kind.length:
-        cut = pc.utf8_slice_codeunits(column, 0, kind.length)
-        return pc.utf8_rpad(cut, kind.length) if kind.word == "char" else cut
+        return of_length(kind.length, kind.word == "char", column)
     if not _has_lengths(kind):
         return column
-    if kind.word == "struct":
-        own = dict(zip(kind.names, kind.children, strict=True))
-        parts = zip(column.type, column.flatten(), strict=True)
-        inner = [_fitted(own[field.name], part, where) for field, part in parts]
-        return with_inner(column, column.type, inner)
-    if kind.word == "array":
-        return with_inner(column, column.type, [_fitted(kind.children[0], column.values, where)])
-    pairs = zip(kind.children, (column.keys, column.items), strict=True)
-    entries = [_fitted(child, part, where) for child, part in pairs]
-    key = kind.children[0]
-    if key.length and _keys(column, column.keys) > _keys(column, entries[0]):
+    children: Sequence[HiveType] = kind.children
+    if kind.word == "struct":  # in the order that the column has
+        own = dict(zip(kind.names, children, strict=True))
+        children = [own[field.name] for field in column.type]
+    pairs = zip(children, inner_of(column), strict=True)
+    inner = [_fitted(child, part, where) for child, part in pairs]
+    key = children[0]
+    if kind.word == "map" and key.length and _keys(column, column.keys) > _keys(column, inner[0]):
         raise RefusedError(
             f"{where}: two keys of a map are one as {key.word}({key.length}): Hive keeps one of "
             "them, or both, by the format of the file"
         )
-    return with_inner(column, column.type, entries)
+    return with_inner(column, column.type, inner)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from functools import partial
 
 import numpy as np
@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from seambase.errors import RefusedError
 from seambase.values import EXACT
 from seamkit.files.columns import Source
-from seamkit.files.promotion import LOSSLESS
+from seamkit.files.promotion import LOSSLESS, of_length
 from seamkit.files.roaring import Positions
 from seamkit.tables.paimon.metadata.schemas import Field
 
@@ -127,12 +127,7 @@ def narrowing_of(own: Field, before: Field) -> _Narrowing | None:
     size, is_filled = int(match[2]), match[1] is None
     if former is not None and int(former[2]) <= size and not is_filled:
         return None
-    return want, partial(_of_length if kinds.is_string(want) else _of_size, size, is_filled)
-
-
-def _of_length(size: int, is_filled: bool, column: pa.Array) -> pa.Array:
-    cut = pc.utf8_slice_codeunits(column, 0, size)
-    return pc.utf8_rpad(cut, size, " ") if is_filled else cut
+    return want, partial(of_length if kinds.is_string(want) else _of_size, size, is_filled)
 
 
 def _of_size(size: int, is_filled: bool, column: pa.Array) -> pa.Array:
@@ -141,11 +136,18 @@ def _of_size(size: int, is_filled: bool, column: pa.Array) -> pa.Array:
     return pa.array(cut, column.type)
 
 
-def _rounded(want: pa.DataType, column: pa.Array) -> pa.Array:
-    """Decimals rounded half away from nothing; null where digits before the point are too many."""
-    step, most = Decimal(1).scaleb(-want.scale), Decimal(10) ** (want.precision - want.scale)
-    values = (one and one.quantize(step, ROUND_HALF_UP, EXACT) for one in column.to_pylist())
-    return pa.array([None if one is None or abs(one) >= most else one for one in values], want)
+def rounded(value: Decimal, kind: pa.Decimal128Type) -> Decimal | None:
+    """A value as a type has it, halves away from nothing; None where its digits are too many."""
+    try:
+        found = value.quantize(Decimal(1).scaleb(-kind.scale), ROUND_HALF_UP, EXACT)
+    except InvalidOperation:
+        return None
+    return found if len(found.as_tuple().digits) <= kind.precision else None
+
+
+def _rounded(want: pa.Decimal128Type, column: pa.Array) -> pa.Array:
+    values = [one if one is None else rounded(one, want) for one in column.to_pylist()]
+    return pa.array(values, want)
 
 
 def _whole(want: pa.DataType, column: pa.Array) -> pa.Array:

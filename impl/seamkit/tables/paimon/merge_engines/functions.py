@@ -17,9 +17,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seambase.encodings import made_anew
 from seambase.errors import RefusedError
 from seambase.values import EXACT, decimal_of
-from seamkit.files.columns import renamed
+from seamkit.tables.paimon.narrowed import rounded
 
 FieldOptions = Mapping[str, str]
 """Options of one field, without `fields.NAME.` in front."""
@@ -237,7 +238,7 @@ class Computing(Function):
 
     def take_out(self, column: pa.Array) -> Sequence[Any]:
         """The values to compute with; times are numbers, as Python does not know all of them."""
-        values: list[Any] = _with_type(column, _with_numbers(column.type)).to_pylist()
+        values: list[Any] = column.view(_with_numbers(column.type)).to_pylist()
         return values
 
     def start(self, row: int) -> Any:
@@ -264,29 +265,18 @@ class Computing(Function):
     def result(self, kept: Sequence[Any]) -> pa.Array:
         """The values as a column."""
         kind = self.column.type
-        return _with_type(pa.array(kept, _with_numbers(kind)), kind)
+        return pa.array(kept, _with_numbers(kind)).view(kind)
 
 
 def _with_numbers(kind: pa.DataType) -> pa.DataType:
-    """A type with numbers for times, at every depth."""
-    if pa.types.is_temporal(kind):
-        return pa.int32() if kind.bit_width == 32 else pa.int64()
-    if pa.types.is_list(kind):
-        return pa.list_(kind.value_field.with_type(_with_numbers(kind.value_type)))
-    if pa.types.is_struct(kind):
-        return pa.struct([one.with_type(_with_numbers(one.type)) for one in kind])
-    if pa.types.is_map(kind):
-        item = kind.item_field.with_type(_with_numbers(kind.item_type))
-        return pa.map_(kind.key_field.with_type(_with_numbers(kind.key_type)), item)
-    return kind
+    """A type of the same bits with numbers for times, at every depth."""
 
+    def turn(flat: pa.DataType) -> pa.DataType:
+        if not pa.types.is_temporal(flat):
+            return flat
+        return pa.int32() if flat.bit_width == 32 else pa.int64()
 
-def _with_type(column: pa.Array, kind: pa.DataType) -> pa.Array:
-    """A column under a type of the same bits."""
-    if column.type.equals(kind):
-        return column
-    batch = pa.RecordBatch.from_arrays([column], [""])
-    return renamed(batch, pa.schema([pa.field("", kind)])).column(0)
+    return made_anew(kind, turn)
 
 
 class _Numbers(Computing):
@@ -311,12 +301,7 @@ class _Numbers(Computing):
             half = 1 << (kind.bit_width - 1)
             return (value + half) % (2 * half) - half
         if pa.types.is_decimal(kind):
-            step = decimal.Decimal(1).scaleb(-kind.scale)
-            try:
-                rounded = value.quantize(step, decimal.ROUND_HALF_UP, EXACT)
-            except decimal.InvalidOperation:
-                return None
-            return rounded if len(rounded.as_tuple().digits) <= kind.precision else None
+            return rounded(value, kind)
         return value
 
 
