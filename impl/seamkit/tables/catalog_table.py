@@ -75,13 +75,18 @@ class CatalogTable(Table):
             raise InputError(f"{entry.name}: the metastore tells no folder or file of the table")
         return local_path(stated)
 
+    @property
+    def _properties(self) -> dict[str, str]:
+        """Those of a Hive table, over which those of its serde lie."""
+        return {**self.entry.parameters, **self.entry.serde_parameters}
+
     def _hive_options(self) -> dict[str, Any]:
         entry = self.entry
         return {
             "columns": entry.columns,
             "partitions": entry.partitions,
             "file_format": _file_format(entry, str(entry.name)),
-            "properties": {**entry.parameters, **entry.serde_parameters},
+            "properties": self._properties,
             "folders": self._folders if entry.partitions else None,
         }
 
@@ -97,11 +102,7 @@ class CatalogTable(Table):
                 known = {
                     "file_format": stored[0],
                     # Hive lays a partition's over the table's.
-                    "properties": {
-                        **entry.parameters,
-                        **entry.serde_parameters,
-                        **one.serde_parameters,
-                    },
+                    "properties": {**self._properties, **one.serde_parameters},
                 }
             found.append(PartitionFolder(tuple(one.values), local_path(one.location), **known))
         return found

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -63,7 +64,6 @@ _DECODER = json.JSONDecoder(
 )
 _PLACE = re.compile(r"_col(\d+)", re.ASCII)
 _WHOLE = re.compile(r"0|-?[1-9]\d*", re.ASCII)
-_DOUBLE_KEEPS = 15
 
 
 class JsonReader(FileReader):
@@ -90,9 +90,10 @@ class JsonReader(FileReader):
         self.schema = pa.schema([(name, kind.arrow) for name, kind in columns.items()])
         for name, kind in columns.items():
             _check(kind, f"{self.name}: column {name!r}")
-        kinds = tuple(columns.values())
-        whole_row = HiveType("struct", pa.struct(self.schema), children=kinds, names=self._names)
-        self._held = whole_row if of_hive else None
+        self._held: HiveType | None = None
+        if of_hive:
+            row, kinds = pa.struct(self.schema), tuple(columns.values())
+            self._held = HiveType("struct", row, children=kinds, names=self._names)
 
     @cached_property
     def num_rows(self) -> int:
@@ -172,7 +173,7 @@ def _is_alike(value: Any, kind: HiveType) -> bool:
     if kind.word == "boolean":
         return value in (True, False, None, "true", "false")
     if isinstance(value, _Number) and kind.word in ("string", "varchar", "char", "decimal"):
-        is_short = kind.word == "decimal" and sum(map(str.isdigit, value)) <= _DOUBLE_KEEPS
+        is_short = kind.word == "decimal" and sum(map(str.isdigit, value)) <= sys.float_info.dig
         return is_short or bool(_WHOLE.fullmatch(value))
     if isinstance(value, list) and kind.word == "array":
         return all(_is_alike(item, kind.children[0]) for item in value)
