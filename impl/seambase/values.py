@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from decimal import Context, Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from typing import TypeVar, dataclass_transform
 
 _Class = TypeVar("_Class")
@@ -16,6 +16,18 @@ EXACT = Context(prec=120)
 def decimal_of(unscaled: int, scale: int) -> Decimal:
     """The decimal of which a whole number has the digits, `scale` of them behind the point."""
     return EXACT.scaleb(Decimal(unscaled), -scale)
+
+
+def rounded(value: Decimal, precision: int, scale: int) -> Decimal | None:
+    """A decimal with `scale` digits behind the point, halves away from zero.
+
+    None where it has more than `precision` digits then.
+    """
+    try:
+        found = value.quantize(decimal_of(1, scale), ROUND_HALF_UP, EXACT)
+    except InvalidOperation:
+        return None
+    return found if len(found.as_tuple().digits) <= precision else None
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))

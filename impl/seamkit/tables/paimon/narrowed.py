@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from functools import partial
 
 import numpy as np
@@ -18,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import RefusedError
-from seambase.values import EXACT
+from seambase.values import rounded
 from seamkit.files.columns import Source
 from seamkit.files.promotion import LOSSLESS, of_length
 from seamkit.files.roaring import Positions
@@ -136,17 +135,11 @@ def _of_size(size: int, is_filled: bool, column: pa.Array) -> pa.Array:
     return pa.array(cut, column.type)
 
 
-def rounded(value: Decimal, kind: pa.Decimal128Type) -> Decimal | None:
-    """A value as a type has it, halves away from nothing; None where its digits are too many."""
-    try:
-        found = value.quantize(Decimal(1).scaleb(-kind.scale), ROUND_HALF_UP, EXACT)
-    except InvalidOperation:
-        return None
-    return found if len(found.as_tuple().digits) <= kind.precision else None
-
-
 def _rounded(want: pa.Decimal128Type, column: pa.Array) -> pa.Array:
-    values = [one if one is None else rounded(one, want) for one in column.to_pylist()]
+    values = [
+        one if one is None else rounded(one, want.precision, want.scale)
+        for one in column.to_pylist()
+    ]
     return pa.array(values, want)
 
 

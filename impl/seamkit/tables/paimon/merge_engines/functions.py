@@ -19,8 +19,7 @@ import pyarrow.compute as pc
 
 from seambase.encodings import made_anew
 from seambase.errors import RefusedError
-from seambase.values import EXACT, decimal_of
-from seamkit.tables.paimon.narrowed import rounded
+from seambase.values import EXACT, decimal_of, rounded
 
 FieldOptions = Mapping[str, str]
 """Options of one field, without `fields.NAME.` in front."""
@@ -301,7 +300,7 @@ class _Numbers(Computing):
             half = 1 << (kind.bit_width - 1)
             return (value + half) % (2 * half) - half
         if pa.types.is_decimal(kind):
-            return rounded(value, kind)
+            return rounded(value, kind.precision, kind.scale)
         return value
 
 
