@@ -83,7 +83,8 @@ class _EngineScan:
         datasets = [rest, *(files.gone for files in plan.files)]
         watched = [dataset for dataset in datasets if dataset is not None]
         with duckdb.connect() as connection, original_errors(*watched):
-            connection.execute("SET TimeZone = 'UTC'")
+            # None of a user's: no value may rest on the session's zone.
+            connection.execute("SET TimeZone = 'Asia/Kathmandu'")
             # UUIDs leave as such, and not as text.
             connection.execute("SET arrow_lossless_conversion = true")
             if self._request.threads is not None:

@@ -80,7 +80,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size) {
     };
     int64_t n_leaves = 1 + (how >> 4 & 1), n = (int64_t)size - 2;
     int64_t spans[8];
-    const struct seam_parquet_rules rules = {n_leaves, 2, spans, how >> 5 & 1};
+    uint8_t tellings[2];
+    const struct seam_parquet_rules rules = {n_leaves, 2, n_leaves, tellings, spans, how >> 5 & 1};
     struct seam_error error;
     memset(&error, 0, sizeof error);
     /* A copy of just the size, so that the sanitizer sees one byte too many. */

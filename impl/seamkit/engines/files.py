@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -214,6 +214,9 @@ def _why_not_its_names(reader: ParquetReader) -> str | None:
         return "one of its columns is called as the path of a field within another"
     if reader.names_extensions:
         return "its writer named types for columns that Parquet does not know"
+    for name, is_refused in reader.told_otherwise.items():
+        if is_refused:
+            return f"the type of its column {name!r} is told in a way that some engines refuse"
     if not reader.orders_bytes:
         return "its writer compared bytes as numbers with signs, and engines go by its ranges"
     return None
@@ -260,7 +263,7 @@ def _reaches(reader: ParquetReader, own: pa.Field, want: pa.DataType) -> bool:
     return True
 
 
-def _why_not_their_bytes(reader: ParquetReader, names: Collection[str]) -> Mapping[str, str]:
+def _why_not_their_bytes(reader: ParquetReader, names: Set[str]) -> Mapping[str, str]:
     """Why engines would not decode columns, or test them by other rules, each by its name."""
     new, one = reader.in_new_encodings(names), reader.constant_beside_nulls(names)
     # Engines cut other digits and years off INT96; DuckDB 2.0 tests one value by its ranges alone.
@@ -272,6 +275,10 @@ def _why_not_their_bytes(reader: ParquetReader, names: Collection[str]) -> Mappi
         **{
             own: f"column {at!r} is in an encoding that not all engines know for its type"
             for own, at in new.items()
+        },
+        **{
+            own: f"the type of its column {own!r} is told in a way that not all engines know"
+            for own in names & reader.told_otherwise.keys()
         },
         **{own: f"its column {own!r} has times of INT96" for own in reader.int96_columns(names)},
         **{own: f"keys of maps in {own!r} may be null" for own in reader.maps_as_pairs(names)},

@@ -84,10 +84,14 @@ _HEADER_BYTES = 100
 
 @dataclass(frozen=True)
 class _Hidden:
-    """What of a footer is hidden from pyarrow: its writer's Arrow schema, maps with such keys."""
+    """What of a footer is hidden from pyarrow: its writer's Arrow schema, maps with such keys.
+
+    And what pyarrow does not show, see `check_chunks`.
+    """
 
     has_arrow: bool
     has_pairs: bool
+    told_otherwise: Mapping[str, bool]
 
 
 def open_parquet(
@@ -126,8 +130,7 @@ def _opened(
         else:
             file = pq.ParquetFile(source, **_how(source), **options)
         names = file.schema_arrow.names
-        if not is_known:
-            check_chunks(*own, file.metadata, where)
+        told = {} if is_known else check_chunks(*own, file.metadata, names, where)
         if bound is not None and bound.is_stated:
             groups = range(file.metadata.num_row_groups)
             check_page_sizes(file.metadata, None, groups, partial(read_part, source), bound, where)
@@ -142,7 +145,7 @@ def _opened(
     _check_rows(file.metadata, where)
     if not is_known:
         check_calendar(file.metadata, own[1], where)
-    return file, _Hidden(footer is not None, other is not None)
+    return file, _Hidden(footer is not None, other is not None, told)
 
 
 def _check_rows(footer: pq.FileMetaData, where: str) -> None:
@@ -277,7 +280,8 @@ class ParquetReader(FileReader):
         same = before is not None and before == self._storage.file_identity(self._path)
         self._identity = before if same else None
         if known is not None and same:
-            footer, self._hidden = known
+            footer, hidden = known
+            self._hidden: _Hidden = hidden
             return content, open_parquet(content, self.name, metadata=footer, **self._how)
         file, self._hidden = _opened(content, self.name, pairs=True, **self._how)
         if same and before == self._storage.file_identity(self._path):
@@ -305,6 +309,11 @@ class ParquetReader(FileReader):
         """Whether its writer named types of its own for columns, by which engines may go."""
         # A footer's own words are copied whole when they are looked at, bloom filters among them.
         return self._hidden.has_arrow and names_extensions(self._file.metadata)
+
+    @property
+    def told_otherwise(self) -> Mapping[str, bool]:
+        """Columns with types that other readers take for others; true if they refuse the file."""
+        return self._hidden.told_otherwise
 
     @property
     def has_paths_twice(self) -> bool:

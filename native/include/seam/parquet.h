@@ -11,7 +11,8 @@
 #include <stdint.h>
 
 enum {
-    SEAM_PARQUET_BYTE_ARRAY = 6, /* of the enum Type */
+    SEAM_PARQUET_INT32 = 1, /* of the enum Type */
+    SEAM_PARQUET_BYTE_ARRAY = 6,
 };
 
 /* A column without columns below it, as the footer's schema describes it. */
@@ -22,11 +23,23 @@ struct seam_parquet_leaf {
     int32_t value_bytes; /* what a value takes at least; 0 where lengths differ */
 };
 
+/* How a column's types are told, with what is below it. DuckDB 2.0 takes texts, dates, decimals,
+ * lists and maps without a converted type for what they are stored as, times without a logical type
+ * for such of no zone, enums for texts, and checks JSON. It refuses files with BSON or maps marked
+ * as their entries, Polars 2.1 those with intervals, or with unknown types but of INT32. */
+enum seam_parquet_telling {
+    SEAM_PARQUET_COMMON,
+    SEAM_PARQUET_TAKEN_OTHERWISE,
+    SEAM_PARQUET_REFUSED,
+};
+
 /* By what the chunks of a file are checked. */
 struct seam_parquet_rules {
     int64_t n_leaves;
     int64_t n_groups;
-    int64_t *spans; /* receives for each chunk with values where it begins and ends; or NULL */
+    int64_t n_columns; /* of the schema's root */
+    uint8_t *tellings; /* receives for each of them one of the enum */
+    int64_t *spans;    /* receives for each chunk with values where it begins and ends; or NULL */
     int32_t lists_levels; /* the writer names RLE where a chunk has levels, and where it lacks those
                              of one kind BIT_PACKED, by which chunks of other writers are known */
 };

@@ -20,20 +20,43 @@ enum {
 enum {
     FOOTER_SCHEMA = 2,
     FOOTER_ROW_GROUPS = 4,
+    ELEMENT_TYPE = 1,
     ELEMENT_REPETITION = 3,
+    ELEMENT_CHILDREN = 5,
     ELEMENT_CONVERTED = 6,
     ELEMENT_SCALE = 7,
     ELEMENT_PRECISION = 8,
     ELEMENT_LOGICAL = 10,
+    LOGICAL_STRING = 1,
+    LOGICAL_MAP = 2,
+    LOGICAL_LIST = 3,
     LOGICAL_DECIMAL = 5,
+    LOGICAL_DATE = 6,
+    LOGICAL_TIME = 7,
+    LOGICAL_TIMESTAMP = 8,
     LOGICAL_INTEGER = 10,
+    LOGICAL_UNKNOWN = 11,
+    LOGICAL_UUID = 14,
+    LOGICAL_FLOAT16 = 15,
     DECIMAL_SCALE = 1,
     DECIMAL_PRECISION = 2,
     INTEGER_BITS = 1,
     INTEGER_IS_SIGNED = 2,
-    CONVERTED_UINT_8 = 11, /* of the enum ConvertedType, to INT_64 */
+    CONVERTED_UTF8 = 0, /* of the enum ConvertedType */
+    CONVERTED_MAP = 1,
+    CONVERTED_MAP_KEY_VALUE = 2,
+    CONVERTED_LIST = 3,
+    CONVERTED_ENUM = 4,
+    CONVERTED_DECIMAL = 5,
+    CONVERTED_DATE = 6,
+    CONVERTED_TIMESTAMP_MILLIS = 9,
+    CONVERTED_TIMESTAMP_MICROS = 10,
+    CONVERTED_UINT_8 = 11, /* to INT_64 */
     CONVERTED_INT_8 = 15,
     CONVERTED_INT_64 = 18,
+    CONVERTED_JSON = 19,
+    CONVERTED_BSON = 20,
+    CONVERTED_INTERVAL = 21,
     GROUP_COLUMNS = 1,
     GROUP_ROWS = 3,
     CHUNK_METADATA = 3,
@@ -341,17 +364,19 @@ static int check_group(struct compact *in, const struct seam_parquet_leaf *leave
     return code;
 }
 
-/* A decimal is told twice, as old readers know it and as new ones do. */
+/* A type is told twice, as old readers know it and as new ones do. */
 struct element {
+    int64_t physical;
+    int64_t children;
     int64_t repetition;
     int64_t converted;
     int64_t scale;
     int64_t precision;
     int64_t logical_scale;
     int64_t logical_precision;
-    int has_logical; /* its union is there, and whether it has a member */
-    int has_kind;
-    int bits; /* of an integer; 0 */
+    int has_logical; /* its union is there */
+    int kind;        /* which member the union has; -1 */
+    int bits;        /* of an integer; 0 */
     int is_signed;
 };
 
@@ -396,7 +421,7 @@ static int integers_differ(const struct element *element) {
 }
 
 static int read_logical(struct compact *in, const struct compact_field *field, void *to) {
-    ((struct element *)to)->has_kind = 1;
+    ((struct element *)to)->kind = field->number;
     if (field->number == LOGICAL_INTEGER && field->type == STRUCT) {
         return compact_struct(in, read_integer_type, to);
     }
@@ -408,6 +433,10 @@ static int read_logical(struct compact *in, const struct compact_field *field, v
 static int read_element(struct compact *in, const struct compact_field *field, void *to) {
     struct element *element = to;
     switch (field->number) {
+    case ELEMENT_TYPE:
+        return compact_number(in, field, &element->physical);
+    case ELEMENT_CHILDREN:
+        return compact_number(in, field, &element->children);
     case ELEMENT_REPETITION:
         return compact_number(in, field, &element->repetition);
     case ELEMENT_CONVERTED:
@@ -429,9 +458,57 @@ static int differ(int64_t one, int64_t other) {
     return one >= 0 && other >= 0 && one != other;
 }
 
-static int check_element(struct compact *in, int is_root) {
-    struct element element = {MISSING, -1, -1, -1, -1, -1, 0, 0, 0, 0};
+/* Whether an element's type is told in a way that other readers do not know. */
+static enum seam_parquet_telling telling_of(const struct element *element) {
+    int64_t old = element->converted;
+    int is_known = 1;
+    if (old == CONVERTED_MAP_KEY_VALUE) {
+        int is_entry = element->repetition == MOST_REPETITION && element->children == 2;
+        return is_entry ? SEAM_PARQUET_COMMON : SEAM_PARQUET_REFUSED;
+    }
+    if (old == CONVERTED_BSON || old == CONVERTED_INTERVAL) {
+        return SEAM_PARQUET_REFUSED;
+    }
+    switch (element->kind) {
+    case LOGICAL_STRING:
+        is_known = old == CONVERTED_UTF8;
+        break;
+    case LOGICAL_MAP:
+        is_known = old == CONVERTED_MAP;
+        break;
+    case LOGICAL_LIST:
+        is_known = old == CONVERTED_LIST;
+        break;
+    case LOGICAL_DECIMAL:
+        is_known = old == CONVERTED_DECIMAL;
+        break;
+    case LOGICAL_DATE:
+        is_known = old == CONVERTED_DATE;
+        break;
+    case LOGICAL_UNKNOWN:
+        return element->physical == SEAM_PARQUET_INT32 ? SEAM_PARQUET_COMMON : SEAM_PARQUET_REFUSED;
+    case LOGICAL_TIME:
+    case LOGICAL_TIMESTAMP:
+    case LOGICAL_INTEGER:
+    case LOGICAL_UUID:
+    case LOGICAL_FLOAT16:
+        break;
+    case -1:
+        is_known = old != CONVERTED_ENUM && old != CONVERTED_JSON &&
+                   old != CONVERTED_TIMESTAMP_MILLIS && old != CONVERTED_TIMESTAMP_MICROS;
+        break;
+    default:
+        is_known = 0;
+    }
+    return is_known ? SEAM_PARQUET_COMMON : SEAM_PARQUET_TAKEN_OTHERWISE;
+}
+
+static int check_element(struct compact *in, int is_root, struct element *out) {
+    struct element element = {.repetition = MISSING, .kind = -1};
+    element.converted = element.scale = element.precision = -1;
+    element.logical_scale = element.logical_precision = -1;
     SEAM_TRY(compact_struct(in, read_element, &element));
+    *out = element;
     int is_missing = is_root && element.repetition == MISSING;
     if (!is_missing && (element.repetition < 0 || element.repetition > MOST_REPETITION)) {
         return compact_fail(in, SEAM_BAD_INPUT,
@@ -440,13 +517,42 @@ static int check_element(struct compact *in, int is_root) {
     if (integers_differ(&element)) {
         return compact_fail(in, SEAM_BAD_INPUT, "an integer has two widths or signs");
     }
-    if (element.has_logical && !element.has_kind) {
+    if (element.has_logical && element.kind < 0) {
         return compact_fail(in, SEAM_BAD_INPUT, "a column has a logical type of no kind");
     }
     if (differ(element.scale, element.logical_scale) ||
         differ(element.precision, element.logical_precision)) {
         return compact_fail(in, SEAM_BAD_INPUT,
                             "a decimal has two scales, or two numbers of digits");
+    }
+    return SEAM_OK;
+}
+
+/* Checks the schema, and enters for each column of its root how its types are told. */
+static int check_schema(struct compact *in, const struct compact_field *field,
+                        const struct seam_parquet_rules *rules) {
+    uint64_t count = 0;
+    int64_t column = -1, open = 0; /* elements of a column that are still to come */
+    SEAM_TRY(compact_structs(in, field, &count));
+    for (uint64_t i = 0; i < count; i++) {
+        struct element element;
+        SEAM_TRY(check_element(in, i == 0, &element));
+        if (i == 0) {
+            continue;
+        }
+        if (open == 0) {
+            open = 1;
+            if (++column >= rules->n_columns) {
+                return compact_fail(in, SEAM_BAD_INPUT, "more columns than it had before");
+            }
+            rules->tellings[column] = SEAM_PARQUET_COMMON;
+        }
+        int is_group = element.children > 0 && element.children <= INT32_MAX;
+        open += is_group ? element.children - 1 : -1;
+        uint8_t telling = (uint8_t)telling_of(&element);
+        if (telling > rules->tellings[column]) {
+            rules->tellings[column] = telling;
+        }
     }
     return SEAM_OK;
 }
@@ -460,10 +566,7 @@ int seam_parquet_check_chunks(const uint8_t *data, int64_t size_bytes,
     while (field.type) {
         uint64_t count = 0;
         if (field.number == FOOTER_SCHEMA) {
-            SEAM_TRY(compact_structs(&in, &field, &count));
-            for (uint64_t i = 0; i < count; i++) {
-                SEAM_TRY(check_element(&in, i == 0));
-            }
+            SEAM_TRY(check_schema(&in, &field, rules));
         } else if (field.number == FOOTER_ROW_GROUPS) {
             SEAM_TRY(compact_structs(&in, &field, &count));
             for (uint64_t i = 0; i < count; i++) {

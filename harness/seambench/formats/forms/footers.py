@@ -164,6 +164,28 @@ def _tops(schema: Listed) -> list[Struct]:
     return found
 
 
+def old_types(footer: Footer, _before: Footer) -> bool:
+    """Takes logical types away where converted types say the same: of all but local times."""
+    told = [one for one in footer.schema.items if 6 in one and 10 in one]
+    alike = [one for one in told if not any(_is_local(one[10].get(kind)) for kind in (7, 8))]
+    for one in alike:
+        del one[10]
+    return bool(alike)
+
+
+def _is_local(time: Struct | None) -> bool:
+    return time is not None and time[1].value == 0
+
+
+def new_types(footer: Footer, _before: Footer) -> bool:
+    """Takes converted types away where logical types stand beside them."""
+    told = [one for one in footer.schema.items if 6 in one and 10 in one]
+    for one in told:
+        for field in (6, 7, 8):
+            one.pop(field, None)
+    return bool(told)
+
+
 def no_texts(footer: Footer, _before: Footer) -> bool:
     """Takes the key-value metadata away."""
     return footer.tree.pop(5, None) is not None

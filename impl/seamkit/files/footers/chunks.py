@@ -93,11 +93,17 @@ def names_extensions(footer: pq.FileMetaData) -> bool:
         return True  # nobody knows what a reader makes of it
 
 
-def check_chunks(begin: int, body: bytes, footer: pq.FileMetaData, where: str) -> None:
+def check_chunks(
+    begin: int, body: bytes, footer: pq.FileMetaData, names: Sequence[str], where: str
+) -> Mapping[str, bool]:
     """Make sure that pyarrow can look at every column chunk of a footer.
 
     It goes by the file's bytes, as `footer_bytes` gives them: pyarrow would not write a footer that
-    speaks of encryption again, but end the process.
+    speaks of encryption again, but end the process. `names` are those of all columns.
+
+    Returns:
+        Columns with types that not all readers know as they are told, and whether some refuse the
+        file for it; the others take these for something else.
     """
     columns = [footer.schema.column(i) for i in range(footer.num_columns)]
     leaves = ffi.new("struct seam_parquet_leaf[]", max(len(columns), 1))
@@ -113,9 +119,13 @@ def check_chunks(begin: int, body: bytes, footer: pq.FileMetaData, where: str) -
     rules.n_leaves, rules.n_groups = len(columns), footer.num_row_groups
     held = ffi.from_buffer("int64_t[]", spans)
     rules.spans, rules.lists_levels = held, is_by_parquet_mr(footer)
+    tellings = bytearray(len(names))
+    rules.n_columns, rules.tellings = len(tellings), ffi.from_buffer("uint8_t[]", tellings)
     given = ffi.from_buffer("uint8_t[]", body), len(body), leaves, rules
     call(lib.seam_parquet_check_chunks, *given, source=where, begin=begin)
     _check_spans(spans, begin, footer, where)
+    told = zip(names, tellings, strict=True)
+    return {name: telling == lib.SEAM_PARQUET_REFUSED for name, telling in told if telling}
 
 
 def is_by_parquet_mr(footer: pq.FileMetaData) -> bool:

@@ -16,6 +16,7 @@ import pytest
 
 import seamkit
 from seambase.errors import RefusedError
+from seambench.formats.forms.footer import Footer, Number, Struct
 from seamkit.scan.arguments import ScanOptions
 from seamkit.scan.unit_scan import UnitScan
 from seamkit_tests import SUITES_GOLDEN
@@ -311,6 +312,70 @@ def test_times_of_int96_keep_their_digits(tmp_path: Path) -> None:
         ] * 2
     assert _paths(scan) == ["native"]
     assert _paths(UnitScan(plan(rows.schema, unit), ["k"])) == ["engine"]
+
+
+_TEXTS = pa.array([b"a", b"b\\x41c", "\u00fc".encode(), None])
+_NUMBERS = pa.array([1, -5, 100_000, None], pa.int64())
+_MAPS = pa.array([[("a", 1)], [], None], pa.map_(pa.string(), pa.int64()))
+_LISTS = pa.ListArray.from_arrays([0, 2, 2, 4], _TEXTS)
+_DIGITS = Struct({5: Struct({1: Number(5, 2), 2: Number(5, 18)})})
+
+#: How a column's type is told, by numbers of parquet.thrift: its values, its converted and its
+#: logical type, the table's, and which columns of the file are read by us.
+_TOLD: dict[str, tuple[pa.Array, int | None, int | Struct | None, pa.DataType, str]] = {
+    "text": (_TEXTS, None, 1, pa.string(), "e"),
+    "enum": (_TEXTS, 4, None, pa.string(), "e"),
+    "enum-bytes": (_TEXTS, 4, 4, pa.binary(), "e"),
+    "json": (_TEXTS, 19, 12, pa.string(), "e"),
+    "bson": (_TEXTS, 20, None, pa.binary(), "ke"),
+    "interval": (pa.array([b"i" * 12], pa.binary(12)), 21, None, pa.binary(12), "ke"),
+    "decimal": (_NUMBERS, None, _DIGITS, pa.decimal128(18, 2), "e"),
+    "date": (_NUMBERS.cast(pa.int32()), None, 6, pa.date32(), "e"),
+    "millis": (_NUMBERS, 9, None, pa.timestamp("ms", "UTC"), "e"),
+    "micros": (_NUMBERS, 10, None, pa.timestamp("us", "UTC"), "e"),
+    "nothing": (pa.nulls(4, pa.int64()), None, 11, pa.int64(), "ke"),
+    "list": (_LISTS, None, 3, _LISTS.type, "e"),
+    "texts-in-lists": (_LISTS, None, 1, pa.list_(pa.string()), "e"),
+    "map": (_MAPS, None, 2, _MAPS.type, "e"),
+    "entries": (_MAPS, 2, None, _MAPS.type, "ke"),
+    "entries-inside": (_MAPS, 2, None, _MAPS.type, ""),
+}
+#: Numbers of schema elements that are told so, where they are not those of the column itself.
+_INSIDE = {"texts-in-lists": 4, "entries-inside": 3}
+
+
+@pytest.mark.parametrize("told", _TOLD)
+def test_a_type_that_engines_may_take_for_another_is_read_by_us(told: str, tmp_path: Path) -> None:
+    """A type may be told as old readers know it, as new ones do, or as few do: rows are the same.
+
+    DuckDB's session has a zone, which makes other moments of times that it takes for local ones.
+    """
+    values, converted, logical, kind, ours = _TOLD[told]
+    rows = pa.table({"k": range(len(values)), "e": values})
+    unit = write_unit(tmp_path, "f", rows, store_schema=False)
+    footer = Footer((tmp_path / "f").read_bytes())
+    element = footer.schema.items[_INSIDE.get(told, 2)]
+    for field in (6, 10):
+        element.pop(field, None)
+    if converted is not None:
+        element[6] = Number(5, converted)
+    if logical is not None:
+        element[10] = logical if isinstance(logical, Struct) else Struct({logical: Struct()})
+    (tmp_path / "f").write_bytes(footer.file())
+    schema = pa.schema([rows.schema.field("k"), pa.field("e", kind)])
+    scan = UnitScan(plan(schema, unit), ["k", "e"])
+    expected = scan.to_table()
+    as_stored = expected["e"].combine_chunks()
+    if pa.types.is_decimal(kind):
+        as_stored = pc.multiply(as_stored, 100)
+    assert as_stored.cast(values.type).equals(values)
+    connection = duckdb.connect()
+    connection.execute("SET TimeZone = 'Asia/Kathmandu'")
+    assert scan.relation(connection).fetchall() == connection.from_arrow(expected).fetchall()
+    assert scan.lazy().collect().equals(pl.from_arrow(expected))
+    for column in "ke":
+        alone = UnitScan(plan(schema, unit), [column])
+        assert _paths(alone) == ["native" if column in ours else "engine"], column
 
 
 def test_a_path_that_looks_like_a_pattern_stays(tmp_path: Path) -> None:
