@@ -1,8 +1,9 @@
 """Column statistics of the metadata table."""
 
 import pickle
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,7 +13,7 @@ from seambase.statistics import ColumnStatistics, Figure
 from seamkit.files.storage import Storage
 from seamkit.tables.hudi.config.properties import load_config
 from seamkit.tables.hudi.indexes.metadata import ColumnStats
-from seamkit.tables.hudi.listing.metadata_table import open_metadata_table
+from seamkit.tables.hudi.listing.metadata_table import MetadataTable, open_metadata_table
 from seamkit.tables.hudi.table import HudiTable
 from seamkit.tables.hudi.timeline.timeline import load_timeline
 from seamkit_tests.samples.damage import replace_in
@@ -58,6 +59,40 @@ def test_slices_are_left_out_by_the_ranges_of_all_their_files(
     assert bag(scan.to_table()) == bag(whole.filter(condition))
     again = pickle.loads(pickle.dumps(scan))  # noqa: S301 - ours
     assert read_parts(again) == left
+
+
+def _as_footers_without_ranges_leave_them(
+    monkeypatch: pytest.MonkeyPatch, folder: Path, column: str, nulls: int, least: str | None
+) -> None:
+    """Let the index say of y's base file what Hudi writes where row groups have no range.
+
+    It is that their rows are nulls; `least` is of the row groups that have one.
+    """
+    (file,) = [path.name for path in folder.glob("p=y/*.parquet")]
+    read = MetadataTable.records
+
+    def told(self: MetadataTable, *args: Any) -> Iterator[tuple[str, Any]]:
+        for key, record in read(self, *args):
+            own = record and record["ColumnStatsMetadata"]
+            if own and (own["fileName"], own["columnName"]) == (file, column):
+                ends = dict.fromkeys(("minValue", "maxValue"), least and {"value": least})
+                own |= {**ends, "nullCount": nulls}
+            yield key, record
+
+    monkeypatch.setattr(MetadataTable, "records", told)
+
+
+@pytest.mark.parametrize(("nulls", "least"), [(2, None), (1, "aaa")])
+def test_texts_without_a_range_are_no_nulls(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, nulls: int, least: str | None
+) -> None:
+    """Parquet's library leaves ranges of long texts out, and Hudi counts such rows as nulls."""
+    _as_footers_without_ranges_leave_them(monkeypatch, folder, "v", nulls, least)
+    condition = pc.field("v") == "base"
+    scan = filtered(folder, condition)
+    whole = HudiTable(str(folder), listing="files").scan().to_table()
+    assert bag(scan.to_table()) == bag(whole.filter(condition))
+    assert "y" in read_parts(scan)
 
 
 def test_the_listing_of_folders_asks_nothing(folder: Path) -> None:

@@ -9,6 +9,8 @@ says nothing; see `MetadataIndex`.
 how many values there are, nulls among them, and how many nulls (Hudi 1.2.0,
 HoodieMetadataColumnStats). They rule out slices whose files all have some: a row's values come
 from one of them. From table version 8 on a log is written once, so that what was said of it holds.
+A row group whose footer has no range, as it is with texts of more than 2 KiB, counts as nulls alone
+there (ParquetUtils.readColumnStatsFromMetadata): ranges of texts with nulls are not believed.
 
 `partition_stats` tells the same of one column of one partition: the range of all values in the
 files of the newest slices (mergeColumnStatsRecords). A record that says `isTightBound` replaces
@@ -222,7 +224,8 @@ class ColumnStats(_RangeIndex):
     def _of_column(self, column: str, known: Sequence[_Range]) -> ColumnRange | None:
         kind = self.schema.field(column).type
         valued = [one for one in known if one.rows > one.nulls]
-        if not valued:
+        # Of long texts a footer tells nothing, and Hudi counts them as nulls.
+        if not valued or (pa.types.is_string(kind) and any(one.nulls for one in known)):
             return None
         try:
             least = _bound(min(one.least for one in valued), kind)
