@@ -297,7 +297,12 @@ def check_flag(name: str, value: object) -> None:
 
 
 def instant_text(name: str, value: object) -> str | None:
-    """A moment as text: as it was given, or a `datetime` or `date` in ISO 8601."""
+    """A moment as text: as it was given, or a `datetime` or `date` in ISO 8601.
+
+    A `datetime` has all its digits: a second of which a text tells no fraction may be a whole one.
+    """
+    if isinstance(value, dt.datetime):
+        return value.isoformat(timespec="microseconds")
     if isinstance(value, dt.date):
         return value.isoformat()
     if value is None or isinstance(value, str):

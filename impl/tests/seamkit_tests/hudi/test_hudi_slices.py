@@ -1,5 +1,6 @@
 """From a listing and a timeline to file slices: rules of Hudi's file-system view (docs/hudi.md)."""
 
+import datetime as dt
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 
 from seambase.errors import InputError, RefusedError, UsageError
 from seamkit.files.storage import Storage
+from seamkit.scan.arguments import instant_text
 from seamkit.tables.hudi.config.properties import load_config, parse_properties
 from seamkit.tables.hudi.table import HudiTable
 from seamkit.tables.hudi.timeline.instants import parse_instant
@@ -225,14 +227,23 @@ def test_properties_follow_java() -> None:
 
 
 def test_instants_come_as_digits_or_iso(tmp_path: Path) -> None:
-    """Digits and zeros stand as they are; ISO 8601 becomes 17 digits; all else is refused."""
+    """Digits and zeros stand as they are; ISO 8601 becomes 17 digits; all else is refused.
+
+    A second without a fraction lasts to its end, as in Hudi's SQL, and a day is its midnight.
+    """
     Table(tmp_path, 9, hoodie__table__timeline__timezone="UTC")
     config = load_config(Storage(str(tmp_path)))
 
     assert parse_instant("20260102030405", config) == "20260102030405"
     assert parse_instant("000", config) == "000"
     assert parse_instant("2026-01-02T03:04:05.678", config) == "20260102030405678"
-    assert parse_instant("2026-01-02T03:04:05+01:00", config) == "20260102020405000"
+    assert parse_instant("2026-01-02T03:04:05.000", config) == "20260102030405000"
+    for text in ("2026-01-02T03:04:05+01:00", "2026-01-02 02:04:05", "20260102T020405Z"):
+        assert parse_instant(text, config) == "20260102020405999", text
+    assert parse_instant("2026-01-02T03:04", config) == "20260102030400000"
+    assert parse_instant("2026-01-02", config) == "20260102000000000"
+    moment = dt.datetime(2026, 1, 2, 3, 4, 5)
+    assert parse_instant(instant_text("as_of", moment) or "", config) == "20260102030405000"
     with pytest.raises(UsageError, match="ISO 8601"):
         parse_instant("yesterday", config)
 

@@ -30,6 +30,7 @@ _LAYOUT_1 = re.compile(rf"^(\d+)\.(?:({_ACTIONS})(?:\.(requested|inflight))?|inf
 _LAYOUT_2 = re.compile(rf"^(\d+)(?:_(\d+))?\.(?:({_ACTIONS})(?:\.(requested|inflight))?|inflight)$")
 # Only zeros: before everything, as Hudi's own documentation writes it.
 _INSTANT = re.compile(r"^(\d{14}(\d{3})?|0+)$")
+_WHOLE_SECOND = re.compile(r"[T ]\d\d:?\d\d:?\d\d(?![.,:\d])")
 _COMPLETED_AS = {
     "compaction": "commit",
     "logcompaction": "deltacommit",
@@ -218,7 +219,8 @@ def instant_time(text: str, config: TableConfig) -> datetime | None:
 def parse_instant(text: str, config: TableConfig) -> str:
     """An instant as the timeline writes it, from 14 or 17 digits or from ISO 8601.
 
-    ISO times without a zone are in the table's own (`hoodie.table.timeline.timezone`).
+    ISO times without a zone are in the table's own (`hoodie.table.timeline.timezone`). Without a
+    fraction they mean a second to its end (Hudi 1.2.0, HoodieInstantTimeGenerator).
     """
     if _INSTANT.match(text):
         return text
@@ -231,4 +233,5 @@ def parse_instant(text: str, config: TableConfig) -> str:
     if moment.tzinfo is not None:
         utc = config.raw.get("hoodie.table.timeline.timezone", "LOCAL").upper() == "UTC"
         moment = moment.astimezone(UTC if utc else None)
-    return f"{moment:%Y%m%d%H%M%S}{moment.microsecond // 1000:03}"
+    millis = 999 if _WHOLE_SECOND.search(text) else moment.microsecond // 1000
+    return f"{moment:%Y%m%d%H%M%S}{millis:03}"
