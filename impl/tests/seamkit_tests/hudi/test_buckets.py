@@ -130,6 +130,16 @@ def test_properties_state_the_number_where_they_have_it(tmp_path: Path) -> None:
         assert _pruned(HudiTable(str(table)).scan(filter=K == "k0")) == pruned
 
 
+def test_partitions_with_numbers_of_their_own_are_all_read(tmp_path: Path) -> None:
+    """What a key's bucket is in one of them says nothing of the others: Hudi keeps rules for it."""
+    table = unpack_table("buckets/v9", tmp_path)
+    rules = table / ".hoodie/.bucket_index/partition_bucket_index_meta/configs"
+    rules.mkdir(parents=True)
+    assert _pruned(HudiTable(str(table)).scan(filter=K == "k0", buckets=4)) == 3
+    (rules / "00000000000000000.hashing_config").write_text("{}", encoding="utf-8")
+    assert _pruned(HudiTable(str(table)).scan(filter=K == "k0", buckets=4)) == 0
+
+
 def test_groups_that_are_named_otherwise_are_all_read(tmp_path: Path) -> None:
     """A table with another index has no buckets, whatever is stated."""
     table = HudiTable(str(unpack_table("mor-v9-log-only", tmp_path)))

@@ -14,7 +14,9 @@ says so (`hoodie.bucket.index.num.buckets`). That is not believed as it stands: 
 unless the names of all file groups tell a bucket of so many, and the first keys of every base file
 that is left fall into the bucket that its name tells (Hudi 1.2.0, BucketIdentifier). If the number
 is wrong, each key lies in another bucket than it should with a chance of one half at least, so that
-twenty keys miss it once in a million.
+twenty keys miss it once in a million. Where partitions have numbers of their own
+(`hoodie.bucket.index.partition.expressions`, from Hudi 1.1 on), a key may lie in another bucket of
+each, and nothing is left out.
 """
 
 from __future__ import annotations
@@ -199,6 +201,8 @@ def named_record_keys(
 
 
 _FILE_ID = re.compile(r"(\d{8})-.+")
+#: Where a table keeps rules by which partitions have buckets (PartitionBucketIndexHashingConfig).
+_RULES = ".hoodie/.bucket_index/partition_bucket_index_meta/configs"
 _MOST_KEYS = 1000
 _RECORD_KEYS = pa.schema({"_hoodie_record_key": pa.string()})
 _KEYS_SHOWN = 64
@@ -239,6 +243,7 @@ def bucket_units(
         or not keys
         or len(keys) < len(config.record_keys)
         or not plain
+        or storage.list(_RULES)
     ):
         return [None] * len(slices)
     bases: dict[int, list[str]] = {}
