@@ -85,6 +85,16 @@ def _load(folder: Path, text: str, backup: str | None = None) -> str:
     return load_config(Storage(str(folder))).name
 
 
+@pytest.mark.parametrize(
+    ("written", "name"), [(r"\ud83d\ude00 t", "😀 t"), (r"\u00e4", "ä"), (r"\ud83d", "\ud83d")]
+)
+def test_names_may_have_any_letters(written: str, name: str, tmp_path: Path) -> None:
+    """Java writes each half of a letter beyond the first 65,536 apart, and a lone one is a `?`."""
+    checksum = zlib.crc32(f".{name}".encode("utf-8", "replace"))
+    own = {"hoodie.table.name": written, "hoodie.table.checksum": str(checksum)}
+    assert _load(tmp_path, properties_text(9, **own)) == name
+
+
 @pytest.mark.parametrize("version", [5, 6, 8, 9])
 def test_what_hudi_writes_into_every_table_must_be_there(version: int, tmp_path: Path) -> None:
     """Each line of `properties_text` is wanted by name: Hudi writes no table without it.

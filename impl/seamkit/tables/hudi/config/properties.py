@@ -221,7 +221,9 @@ def _unescape(text: str) -> str:
             return chr(int(match[1], 16))
         return named.get(match[2], match[2])
 
-    return re.sub(r"\\(?:u([0-9a-fA-F]{4})|(.))", replace, text, flags=re.DOTALL)
+    units = re.sub(r"\\(?:u([0-9a-fA-F]{4})|(.))", replace, text, flags=re.DOTALL)
+    # Java escapes each half of a character beyond the first 65,536 by itself.
+    return units.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 
 @dataclass(frozen=True)
@@ -381,7 +383,7 @@ def _lack(text: str, raw: Mapping[str, str], where: str) -> str | None:
 def _checksum(raw: Mapping[str, str]) -> int:
     """CRC32 of `database.table`, as HoodieTableConfig.generateChecksum has it."""
     name = f"{raw.get('hoodie.database.name', '')}.{raw['hoodie.table.name']}"
-    return zlib.crc32(name.encode())
+    return zlib.crc32(name.encode("utf-8", "replace"))
 
 
 def _number(raw: Mapping[str, str], key: str, where: str, default: str | None = None) -> int:
