@@ -161,7 +161,7 @@ def _timestamp(have: pa.DataType, want: pa.TimestampType) -> Convert | None:
         return lambda value: epoch + (value - epoch) // dt.timedelta(microseconds=1) * unit
     if pa.types.is_timestamp(have) and have.unit == "ns" and want == pa.timestamp("us"):
         return _microseconds if have.tz is None else None
-    if pa.types.is_timestamp(have) and have.unit == "ns" and want == pa.timestamp("us", "UTC"):
+    if have in (pa.timestamp("ns"), pa.timestamp("us")) and want == pa.timestamp("us", "UTC"):
         return _instant
     return _same if have == pa.timestamp("ms", want.tz) and want.unit == "us" else None
 

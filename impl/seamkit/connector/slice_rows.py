@@ -198,7 +198,7 @@ def _base_rows(slice_: FileSlice, rules: _Rules) -> Iterator[Row]:
             yield from batch.to_pylist()
         return
     try:
-        file = open_parquet(storage.open(slice_.base.path), name)
+        file = reader.opened().file
         present = [n for n in schema.names if n in file.schema_arrow.names]
         convert = row_converter(_columns(file), schema, name)
         for batch in file.iter_batches(batch_size=_FETCH_SIZE, columns=present):
@@ -400,7 +400,8 @@ def _avro_rows(block: LogBlock, schema: pa.Schema) -> Iterator[Row]:
 def _parquet_rows(block: LogBlock, schema: pa.Schema) -> Iterator[Row]:
     if len(block.content):
         try:
-            file = open_parquet(pa.BufferReader(pa.py_buffer(block.content)), block.where)
+            content = pa.BufferReader(pa.py_buffer(block.content))
+            file = open_parquet(content, block.where, coerce_int96_timestamp_unit="us")
             convert = row_converter(_columns(file), schema, block.where)
             for batch in file.iter_batches(batch_size=_FETCH_SIZE):
                 yield from map(convert, batch.to_pylist())

@@ -286,7 +286,7 @@ def open_base(storage: Storage, path: str) -> FileReader:
     """Open a base file by the ending of its name; a table may hold files of several formats."""
     ending = path.rpartition(".")[2].lower()
     if ending == "parquet":
-        return ParquetReader(storage, path, HUDI_TYPES)
+        return ParquetReader(storage, path, HUDI_TYPES, int96_unit="us")
     if ending == "orc":
         return OrcReader(storage, path, HUDI_ORC_TYPES)
     if ending == "lance":
@@ -301,7 +301,7 @@ class KeyedParquetReader(ParquetReader):
     """A base file, of which no row group may match where its footer rules out all keys asked."""
 
     def __init__(self, storage: Storage, path: str, keys: Sequence[str]) -> None:
-        super().__init__(storage, path, HUDI_TYPES)
+        super().__init__(storage, path, HUDI_TYPES, int96_unit="us")
         self._keys = keys
 
     def row_groups_that_may_match(

@@ -191,12 +191,15 @@ class HudiTypes:
         """Whether a file's numbers are the table's, under a label that older writers put wrongly.
 
         Hudi before 1.1 wrote milliseconds as microseconds, and local timestamps as plain longs;
-        Hudi 1.2.0 believes the table's schema in just these cases (`HoodieSchemaRepair`).
+        Hudi 1.2.0 believes the table's schema in just these cases (`HoodieSchemaRepair`). INT96
+        comes as microseconds without a zone, and is an instant.
         """
         if not pa.types.is_timestamp(want):
             return False
         if pa.types.is_timestamp(have):
-            return bool(have.tz == want.tz and (have.unit, want.unit) == ("us", "ms"))
+            if have.tz == want.tz:
+                return bool((have.unit, want.unit) == ("us", "ms"))
+            return bool(have == pa.timestamp("us") and want == pa.timestamp("us", "UTC"))
         return bool(pa.types.is_int64(have) and want.tz is None)
 
 

@@ -193,7 +193,7 @@ def _parquet_rows(
         groups, read = range(file.num_row_groups), partial(read_part, content)
         long = long_dictionaries(file.metadata, present, groups, read, bound, where)
     own = {"metadata": file.metadata, "read_dictionary": [*encoded, *long]}
-    file = open_parquet(content, where, **own)
+    file = open_parquet(content, where, coerce_int96_timestamp_unit="us", **own)
     decoded = with_dictionaries(schema, encoded)
     rows = 0
     for batch in _parquet_batches(file, present, context, where):

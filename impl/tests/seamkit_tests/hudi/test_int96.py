@@ -1,0 +1,64 @@
+"""Points in time that Parquet has as INT96, as Spark writes them where it is told to."""
+
+import datetime as dt
+import io
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+from seamkit.tables.hudi.table import HudiTable
+from seamkit_tests.samples.avro_schemas import logical, optional, record
+from seamkit_tests.samples.hudi_files import Table, at, base, log
+from seamkit_tests.samples.hudi_log_bytes import INSTANT, SCHEMA, block
+from seamkit_tests.samples.hudi_scans import scan_on
+
+_META = ("_hoodie_commit_time", "_hoodie_record_key")
+_SCHEMA = record("r", k="string", t=optional(logical("long", "timestamp-micros")))
+_OLD = dt.datetime(1700, 1, 1, 0, 0, 0, 1, dt.UTC)
+_LAST = dt.datetime(9999, 12, 31, 23, 59, 59, 999_999, dt.UTC)
+
+
+def _parquet(minute: int, rows: dict[str, dt.datetime | None]) -> bytes:
+    """Rows by key, as Java's library would write them."""
+    times = [time and time.replace(tzinfo=None) for time in rows.values()]
+    meta = [pa.array([at(minute)] * len(rows)), pa.array(list(rows))]
+    columns = [*meta, pa.array(list(rows)), pa.array(times, pa.timestamp("us"))]
+    out = io.BytesIO()
+    table = pa.table(columns, names=[*_META, "k", "t"])
+    pq.write_table(table, out, use_deprecated_int96_timestamps=True, store_schema=False)
+    return out.getvalue().replace(b"parquet-cpp-arrow", b"parquet-of-others")
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> HudiTable:
+    """A base file, and a log over it whose block is Parquet."""
+    made = Table(tmp_path, 9, **{"hoodie.table.recordkey.fields": "k"})
+    (tmp_path / base(10)).write_bytes(_parquet(10, {"a": _LAST, "b": _OLD, "c": None}))
+    header = {INSTANT: at(20), SCHEMA: json.dumps(_SCHEMA)}
+    content = _parquet(20, {"b": _LAST, "d": _OLD})
+    (tmp_path / log(20)).write_bytes(block("parquet", header, content))
+    made.instant(at(10), "commit", at(11), base(10), schema=json.dumps(_SCHEMA))
+    made.instant(at(20), "deltacommit", at(21), log(20), schema=json.dumps(_SCHEMA))
+    return HudiTable(str(tmp_path))
+
+
+@pytest.mark.parametrize("path", ["merge", "connector"])
+def test_times_reach_beyond_64_bits_of_nanoseconds(table: HudiTable, path: str) -> None:
+    """They are instants, of base files and of logs, and 9999 does not wrap around to 1816."""
+    rows = scan_on(table, path, ["k", "t"]).to_table()
+    assert rows.schema.field("t").type == pa.timestamp("us", "UTC")
+    found = dict(zip(*rows.to_pydict().values(), strict=True))
+    assert found == {"a": _LAST, "b": _LAST, "c": None, "d": _OLD}
+
+
+@pytest.mark.parametrize("path", ["native", "merge", "connector"])
+def test_filters_compare_them_as_instants(table: HudiTable, path: str) -> None:
+    """Of base files alone as well."""
+    scan = scan_on(
+        table, path, ["k"], filter=pc.field("t") > pc.scalar(_OLD), query="read-optimized"
+    )
+    assert scan.to_table().column("k").to_pylist() == ["a"]
