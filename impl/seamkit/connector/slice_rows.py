@@ -32,7 +32,7 @@ from seamkit.scan.units import ReadContext
 from seamkit.tables.hudi.base_files import open_slice_base
 from seamkit.tables.hudi.config.properties import MergeRules
 from seamkit.tables.hudi.listing.files import FileSlice
-from seamkit.tables.hudi.listing.log_blocks import SliceLogs, read_ordered_blocks
+from seamkit.tables.hudi.listing.log_blocks import SliceLogs, read_ordered_blocks, refuse_pieces
 from seamkit.tables.hudi.log.deletes import DeleteKeys
 from seamkit.tables.hudi.log.log import LogBlock, avro_records
 from seamkit.tables.hudi.timeline.window import file_names
@@ -402,6 +402,7 @@ def _parquet_rows(block: LogBlock, schema: pa.Schema) -> Iterator[Row]:
         try:
             content = pa.BufferReader(pa.py_buffer(block.content))
             file = open_parquet(content, block.where, coerce_int96_timestamp_unit="us")
+            refuse_pieces(file.schema_arrow, schema, block.where)
             convert = row_converter(_columns(file), schema, block.where)
             for batch in file.iter_batches(batch_size=_FETCH_SIZE):
                 yield from map(convert, batch.to_pylist())

@@ -67,8 +67,9 @@ def whole_variants(column: pa.StructArray, kind: pa.StructType, where: str) -> p
         for own, is_there in zip(values, present, strict=True)
     ]
     mask = column.is_null() if column.null_count else None
-    arrays = [metadata, pa.array(whole, pa.binary())]
-    return pa.StructArray.from_arrays(arrays, fields=list(kind), mask=mask)
+    arrays = {METADATA: metadata, VALUE: pa.array(whole, pa.binary())}
+    ordered = [arrays[field.name] for field in kind]
+    return pa.StructArray.from_arrays(ordered, fields=list(kind), mask=mask)
 
 
 def _names_of(metadata: bytes | None) -> Mapping[bytes, int]:
@@ -223,6 +224,21 @@ def _paths(own: VariantField, place: Place, kind: pa.DataType, where: str) -> It
                 yield (step, *path)
 
 
+def in_pieces(schema: pa.Schema) -> frozenset[Path]:
+    """Where a file has variants in pieces, by their form alone: for tables that do not tell."""
+    return frozenset((field.name, *path) for field in schema for path in _by_form(field.type))
+
+
+def _by_form(kind: pa.DataType) -> Iterator[Path]:
+    inner = _inner(kind)
+    if {METADATA, TYPED} <= inner.keys() <= {METADATA, VALUE, TYPED}:
+        yield ()
+        return
+    for step, below in inner.items():
+        for path in _by_form(below):
+            yield (step, *path)
+
+
 def _inner(kind: pa.DataType) -> dict[str | int, pa.DataType]:
     """The types within a type, by the steps of a path."""
     if pa.types.is_struct(kind):
@@ -276,7 +292,7 @@ class ShreddedReader(OverReader):
         )
 
     def _pieces(self, kind: pa.DataType, own: pa.DataType, path: Path) -> pa.DataType:
-        if path in self._paths:
+        if path in self._paths and _inner(kind).keys() == {METADATA, VALUE}:
             return own
         inner = _inner(own)
 

@@ -31,6 +31,7 @@ from seamkit.files.parquet import ParquetReader
 from seamkit.files.reader import FileReader, RowsWanted
 from seamkit.files.statistics import ColumnRange, FileStatistics
 from seamkit.files.storage import Storage
+from seamkit.files.variants.reader import METADATA, TYPED, VALUE, ShreddedReader, in_pieces
 from seamkit.tables.hudi.config.properties import TableConfig
 from seamkit.tables.hudi.config.value_types import HUDI_ORC_TYPES, HUDI_TYPES
 from seamkit.tables.hudi.indexes.key_filters import MOST_KEYS, named_record_keys, read_key_filter
@@ -252,7 +253,8 @@ def _paths(fields: Iterable[pa.Field], prefix: str = "") -> Iterator[str]:
         yield path
         while (within := inner_fields(kind)) and not pa.types.is_struct(kind):
             kind = within[-1].type  # of a map, the value
-        if not {"metadata", "value"} <= {field.name for field in within}:  # of a variant
+        names = {field.name for field in within}
+        if METADATA not in names or names.isdisjoint((VALUE, TYPED)):  # of a variant
             yield from _paths(within, f"{path}.")
 
 
@@ -274,7 +276,7 @@ def _check_names(reader: FileReader, base: BaseFile) -> None:
 def _opened(storage: Storage, base: BaseFile, keys: Sequence[str]) -> FileReader:
     plain = base.external is None and base.names is None
     if plain and base.path.endswith(".parquet"):
-        return KeyedParquetReader(storage, base.path, keys)
+        return _with_variants(KeyedParquetReader(storage, base.path, keys))
     reader = own = open_base(storage, base.path)
     if base.external is not None:
         outside = open_base(storage.elsewhere(base.external.root), base.external.path)
@@ -282,11 +284,17 @@ def _opened(storage: Storage, base: BaseFile, keys: Sequence[str]) -> FileReader
     return reader if base.names is None else FoundReader(reader, base.names.finder(reader.name))
 
 
+def _with_variants(reader: FileReader) -> FileReader:
+    """The file with whole variants, as the table's schema has them, if it has some in pieces."""
+    pieces = in_pieces(reader.schema)
+    return ShreddedReader(reader, pieces) if pieces else reader
+
+
 def open_base(storage: Storage, path: str) -> FileReader:
     """Open a base file by the ending of its name; a table may hold files of several formats."""
     ending = path.rpartition(".")[2].lower()
     if ending == "parquet":
-        return ParquetReader(storage, path, HUDI_TYPES, int96_unit="us")
+        return _with_variants(ParquetReader(storage, path, HUDI_TYPES, int96_unit="us"))
     if ending == "orc":
         return OrcReader(storage, path, HUDI_ORC_TYPES)
     if ending == "lance":

@@ -14,6 +14,7 @@ from seambase.scan import ScanWarning
 from seambase.wording import counted
 from seamkit.avro.schema import field_paths
 from seamkit.files.storage import Storage
+from seamkit.files.variants.reader import in_pieces
 from seamkit.tables.hudi.config.properties import TableConfig
 from seamkit.tables.hudi.listing.files import FileSlice, LogFile
 from seamkit.tables.hudi.log.log import LogBlock, order_blocks, read_blocks, without_compactions
@@ -92,6 +93,16 @@ def read_ordered_blocks(
         _check_base(block, source.timeline)
     _check_named_keys(slice_, ordered, source.config.delete_prefix)
     return ordered
+
+
+def refuse_pieces(own: pa.Schema, schema: pa.Schema, where: str) -> None:
+    """Refuse variants in pieces, which the table's schema has whole."""
+    cut = sorted({str(path[0]) for path in in_pieces(own)}.intersection(schema.names))
+    if cut:
+        raise RefusedError(
+            f"{where}: columns {cut} have variants in pieces (typed_value), which are read of base "
+            "files alone; compact the table with Hudi, so that no log is left"
+        )
 
 
 def _check_named_keys(slice_: FileSlice, blocks: Sequence[LogBlock], prefix: str) -> None:

@@ -41,6 +41,7 @@ from seamkit.scan.core_merges import spread
 from seamkit.scan.units import ReadContext
 from seamkit.tables.hudi.config.properties import DeleteMarker
 from seamkit.tables.hudi.config.value_types import HUDI_TYPES
+from seamkit.tables.hudi.listing.log_blocks import refuse_pieces
 from seamkit.tables.hudi.log.deletes import ORDERING_WORDS, DeleteKeys
 from seamkit.tables.hudi.log.log import LogBlock
 from seamkit.tables.hudi.merge.keys import IS_DELETED, OPERATION, LogSource, leaf_column
@@ -186,6 +187,7 @@ def _parquet_rows(
     where = block.where
     content = pa.BufferReader(pa.py_buffer(block.content))
     file = open_parquet(content, where, bound)
+    refuse_pieces(file.schema_arrow, schema, where)
     encoded = dictionary_columns(file, schema, schema.names)
     present = [n for n in schema.names if n in file.schema_arrow.names]
     long: Sequence[str] = ()
