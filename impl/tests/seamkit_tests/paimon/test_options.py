@@ -12,7 +12,8 @@ from seamkit.files.orc import OrcReader
 from seamkit.files.promotion import resolve_column
 from seamkit.files.storage import Storage
 from seamkit.tables.paimon.data_files import OrcTypes, PaimonTypes, bucket_folder
-from seamkit.tables.paimon.metadata.schemas import TableSchema, parse_fields
+from seamkit.tables.paimon.merge_engines.engines import merge_rule
+from seamkit.tables.paimon.metadata.schemas import TableSchema, parse_fields, read_options
 from seamkit.tables.paimon.table import PaimonTable
 from seamkit_tests.samples.paimon_tables import unpack_paimon
 
@@ -58,6 +59,11 @@ def test_removing_groups_that_paimon_would_not_create_are_errors(
         ("scan.fallback-snapshot-branch", "other"),
         ("chain-table.enabled", "true"),
         ("pk-clustering-override", "true"),
+        ("sequence.snapshot-ordering", "true"),
+        ("batch-scan-mode", "compact"),
+        ("log.scan", "from-timestamp"),
+        ("log.scan.timestamp-millis", "1"),
+        ("type", "object-table"),
     ],
 )
 def test_options_by_which_paimon_shows_other_rows_are_refused(
@@ -74,13 +80,20 @@ def test_options_by_which_paimon_shows_other_rows_are_refused(
         PaimonTable(str(table)).scan()
 
 
-def test_a_table_that_streams_begin_at_its_end_is_read_whole(tmp_path: Path) -> None:
-    """To a batch read the mode `latest` is the newest snapshot, as the default is."""
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("scan.mode", "latest"), ("log.scan", "full"), ("type", "materialized-table")],
+)
+def test_other_options_leave_a_table_as_it_is(option: str, value: str, tmp_path: Path) -> None:
+    """To a batch read the modes `latest` and `full` are the newest snapshot, as the default is.
+
+    A materialized table is a table beside the query that fills it.
+    """
     table = unpack_paimon("core-life", tmp_path)
     expected = PaimonTable(str(table)).scan().to_table()
     file = max(table.glob("schema/schema-*"), key=lambda one: int(one.name[7:]))
     schema = json.loads(file.read_text(encoding="utf-8"))
-    schema["options"] |= {"scan.mode": "latest"}
+    schema["options"] |= {option: value}
     file.write_text(json.dumps(schema), encoding="utf-8")
     assert PaimonTable(str(table)).scan().to_table() == expected
 
@@ -145,3 +158,34 @@ def test_texts_that_java_makes_in_several_ways_are_refused(kind: pa.DataType, sa
     column, field = pa.array([1], pa.int64()).cast(kind), pa.field("c", pa.string())
     with pytest.raises(RefusedError, match=f"^file: column 'c' is .* is string: .*{said}"):
         resolve_column(column, field, PaimonTypes(), "file")
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["nested-sequence-field", "nested-key-null-strategy", "nested-sequence-overwrite-on-equal"],
+)
+@pytest.mark.parametrize("engine", ["aggregation", "partial-update"])
+def test_options_of_fields_that_are_not_known_are_refused(word: str, engine: str) -> None:
+    """Later versions of Paimon let a field's rows replace each other by a sequence of their own.
+
+    Of an engine without functions such options say nothing, nor of a field those of another whose
+    name begins with its own and a point.
+    """
+    fields = parse_fields(
+        [{"id": i, "name": name, "type": "INT"} for i, name in enumerate(("k", "v", "g"))], "t"
+    )
+    options = {
+        "merge-engine": engine,
+        "fields.v.aggregate-function": "sum",
+        "fields.g.sequence-group": "v",
+        "fields.v.stats-mode": "none",
+        f"fields.v.x.{word}": "s",
+    }
+
+    def rule(more: dict[str, str]) -> object:
+        schema = TableSchema(0, fields, [], ["k"], options | more, "t")
+        return merge_rule(schema, read_options(schema))
+
+    assert rule({}) == rule({f"fields.x.{word}": "s"})
+    with pytest.raises(RefusedError, match=f"^t: the option fields.v.{word} is not supported$"):
+        rule({f"fields.v.{word}": "s"})

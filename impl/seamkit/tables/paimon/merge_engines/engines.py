@@ -25,6 +25,7 @@ from seamkit.tables.paimon.merge_engines.folding import ORDERLESS, folded, last_
 from seamkit.tables.paimon.merge_engines.functions import FieldOptions, Function
 from seamkit.tables.paimon.metadata.schemas import (
     KIND,
+    OF_FIELDS,
     REMOVES_GROUP,
     REMOVES_RECORD,
     ReadOptions,
@@ -406,6 +407,8 @@ def _sequence_ranks(columns: Sequence[pa.Array]) -> npt.NDArray[np.int64]:
 _FUNCTION = "aggregate-function"
 _DEFAULT = "fields.default-aggregate-function"
 _GROUP = ".sequence-group"
+#: Options of a field that say nothing of what its values become.
+_OF_WRITERS = ("default-value", "stats-mode")
 
 
 def merge_rule(schema: TableSchema, options: ReadOptions) -> Combine:
@@ -439,6 +442,10 @@ def _field_rule(schema: TableSchema, name: str, default: str) -> FieldRule:
         for key, value in schema.options.items()
         if key.startswith(prefix)
     }
+    for word in own:
+        # With a point in it, it is one of another field.
+        if "." not in word and word not in (*OF_FIELDS, *_OF_WRITERS):
+            raise RefusedError(f"{schema.where}: the option {prefix}{word} is not supported")
     function = own.get(_FUNCTION, default)
     if function not in FUNCTIONS:
         raise RefusedError(

@@ -56,14 +56,16 @@ def field(
 REMOVES_RECORD = "remove-record-on-delete"
 REMOVES_GROUP = "partial-update.remove-record-on-sequence-group"
 _ENGINES = ("deduplicate", "partial-update", "aggregation", "first-row")
-#: Options of features that change what is read; any other value than the one here is refused.
-_NOT_SUPPORTED = {
-    "data-evolution.enabled": "false",
-    "type": "table",
-    "query-auth.enabled": "false",
-    "deletion-vectors.merge-on-read": "false",
-    "pk-clustering-override": "false",
-    "chain-table.enabled": "false",
+#: Options of features that change what is read, with the values that are read; the first is usual.
+_SUPPORTED: Mapping[str, Sequence[str]] = {
+    "data-evolution.enabled": ("false",),
+    "type": ("table", "materialized-table"),
+    "query-auth.enabled": ("false",),
+    "deletion-vectors.merge-on-read": ("false",),
+    "pk-clustering-override": ("false",),
+    "chain-table.enabled": ("false",),
+    "sequence.snapshot-ordering": ("false",),
+    "batch-scan-mode": ("none",),
 }
 #: What is read of options beside these, here and by the rules of merging.
 _READ = (
@@ -79,7 +81,8 @@ _READ = (
     *(f"{engine}.{word}" for engine in _ENGINES for word in ("ignore-delete", REMOVES_RECORD)),
     REMOVES_GROUP,
 )
-_OF_FIELDS = (
+#: Options of a field, as `fields.NAME.WORD`, that are read.
+OF_FIELDS = (
     "aggregate-function",
     "ignore-retract",
     "sequence-group",
@@ -93,7 +96,7 @@ _OF_FIELDS = (
 _NAMED_SCANS = (
     *("scan.fallback-branch", "scan.fallback-snapshot-branch", "scan.fallback-delta-branch"),
     *("scan.primary-branch", "scan.snapshot-id", "scan.tag-name", "scan.version"),
-    *("scan.timestamp", "scan.timestamp-millis", "scan.watermark"),
+    *("scan.timestamp", "scan.timestamp-millis", "log.scan.timestamp-millis", "scan.watermark"),
     *("scan.creation-time-millis", "scan.file-creation-time-millis"),
     *("incremental-between", "incremental-between-timestamp", "incremental-to-auto-tag"),
 )
@@ -134,15 +137,7 @@ class ReadOptions:
 def read_options(schema: TableSchema) -> ReadOptions:
     """The options of a schema."""
     options, where = schema.options, schema.where
-    _check_names(options, where)
-    for name, supported in _NOT_SUPPORTED.items():
-        if options.get(name, supported).lower() != supported:
-            raise RefusedError(f"{where}: the option {name}={options[name]} is not supported")
-    for name in _NAMED_SCANS:
-        if name in options:
-            raise RefusedError(f"{where}: the option {name} is not supported")
-    if (way := options.get("scan.mode", "default").lower()) not in _SCAN_MODES:
-        raise RefusedError(f"{where}: the option scan.mode={way} is not supported")
+    _check_supported(options, where)
     engine = options.get("merge-engine", "deduplicate").lower().replace("_", "-")
     if engine not in _ENGINES:
         raise RefusedError(f"{where}: the merge engine {engine!r} is not supported")
@@ -167,6 +162,20 @@ def read_options(schema: TableSchema) -> ReadOptions:
     )
 
 
+def _check_supported(options: Mapping[str, str], where: str) -> None:
+    """Refuse options by which a table is read otherwise than here."""
+    _check_names(options, where)
+    for name, supported in _SUPPORTED.items():
+        if options.get(name, supported[0]).lower() not in supported:
+            raise RefusedError(f"{where}: the option {name}={options[name]} is not supported")
+    for name in _NAMED_SCANS:
+        if name in options:
+            raise RefusedError(f"{where}: the option {name} is not supported")
+    for name in ("scan.mode", "log.scan"):
+        if (way := options.get(name, "default").lower()) not in _SCAN_MODES:
+            raise RefusedError(f"{where}: the option {name}={way} is not supported")
+
+
 def _highest_level(options: Mapping[str, str], where: str) -> int:
     """One below the number of levels, which is one above that of runs that are left alone."""
     name, less = "num-levels", 1
@@ -187,11 +196,11 @@ def _flag(options: Mapping[str, str], name: str, where: str) -> bool:
 
 def _check_names(options: Mapping[str, str], where: str) -> None:
     """Refuse names that are one letter away from one that is read: a schema has no checksum."""
-    known = {*_READ, *_NOT_SUPPORTED}
+    known = {*_READ, *_SUPPORTED}
     for name in options:
         near = known | {
             f"fields.{name[7 : -len(word) - 1]}.{word}"
-            for word in _OF_FIELDS
+            for word in OF_FIELDS
             if len(name) > len(word) + 8
         }
         check_names([name], near, where, "option")
