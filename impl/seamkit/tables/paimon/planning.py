@@ -184,12 +184,7 @@ class Planner:
         self, files: Sequence[FileEntry], *, read_optimized: bool
     ) -> tuple[list[ReadUnit], list[str]]:
         """The units of all files, and notes on what was left out."""
-        known = {(file.partition, file.bucket, file.name) for file in files}
-        for _, bucket, name in self._vectors.keys() - known:
-            raise InputError(
-                f"{self.storage.root}: the file {name} of bucket {bucket} has a deletion vector "
-                "and is not live"
-            )
+        self._check_vectors(files)
         units: list[ReadUnit] = []
         unseen = 0
         for (_, bucket), own in by_bucket(files).items():
@@ -224,11 +219,26 @@ class Planner:
 
     def units_by_partition(self, files: Sequence[FileEntry]) -> Mapping[bytes, list[ReadUnit]]:
         """The units of the files of each partition, by its values as a binary row."""
+        self._check_vectors(files)
         found: dict[bytes, list[ReadUnit]] = {}
         for (partition, bucket), own in by_bucket(files).items():
             if seen := [file for file in own if self._is_seen(file, False)]:
                 found.setdefault(partition, []).extend(self._bucket(bucket, seen))
         return found
+
+    def _check_vectors(self, files: Sequence[FileEntry]) -> None:
+        """Warn of vectors that are of none of the live files.
+
+        Paimon 1.3 and 1.4 leave some behind where a full compaction rewrites files for theirs.
+        """
+        live = {(file.partition, file.bucket, file.name) for file in files}
+        if left := sorted(self._vectors.keys() - live):
+            _, bucket, name = left[0]
+            reason = (
+                f"{counted(len(left), 'deletion vector')} of files that are not live, the first "
+                f"of {name} in bucket {bucket}"
+            )
+            self.warnings.append(ScanWarning(self.storage.root, -1, reason))
 
     def _partition(self, file: FileEntry) -> Mapping[str, pa.Scalar]:
         where = f"{file.where}: a partition"

@@ -27,6 +27,7 @@ from seamkit_tests.samples.paimon_tables import (
     need_packages,
     paimon_table_names,
     rewrite_manifests,
+    rewritten,
     rows_of_table,
     unpack_paimon,
     witnessed_paimon_states,
@@ -192,6 +193,31 @@ def test_indexes_of_searches_say_nothing_of_which_rows_there_are(
     else:
         with pytest.raises(RefusedError, match="indexes of the type 'ivf-pq'"):
             rows_of_table(table)
+
+
+@pytest.mark.filterwarnings("ignore::seambase.scan.TableWarning")
+def test_vectors_of_files_that_are_gone_give_a_warning(tmp_path: Path) -> None:
+    """A full compaction of Paimon 1.3 or 1.4 that rewrites files for their vectors leaves these."""
+    table = unpack_paimon("vectors", tmp_path)
+    rows = PaimonTable(str(table)).scan()
+    assert not rows.report().warnings
+
+    def with_another(entry: dict[str, Any]) -> None:
+        found = entry["_DELETIONS_VECTORS_RANGES"] or []
+        entry["_DELETIONS_VECTORS_RANGES"] = found + [one | {"f0": "data-gone"} for one in found]
+
+    for file in table.glob("manifest/index-manifest-*"):
+        rewritten(file, with_another)
+    reader = PaimonTable(str(table))
+    windows = [reader.scan(), reader.scan(query="incremental", begin=1, mode="diff")]
+    for scan in windows:
+        [warning] = scan.report().warnings
+        assert re.match(
+            "1 deletion vector of files that are not live, .* data-gone", warning.reason
+        )
+    assert windows[0].to_table() == rows.to_table()
+    with pytest.raises(InputError, match="data-gone"):
+        reader.scan(strict=True)
 
 
 def test_statistics_of_columns_that_a_schema_lacks_say_nothing(tmp_path: Path) -> None:

@@ -81,8 +81,8 @@ def rewrite_manifests(
     lists = [file for file in manifests if file.name.startswith("manifest-list-")]
     for file in manifests:
         if file not in lists:
-            sizes[file.name] = _rewritten(file, change, written_by)
-    lengths = {file.name: _rewritten(file, resized) for file in lists}
+            sizes[file.name] = rewritten(file, change, written_by)
+    lengths = {file.name: rewritten(file, resized) for file in lists}
     for file in table.glob("snapshot/snapshot-*"):
         snapshot = json.loads(file.read_text("utf-8"))
         for word in ("base", "delta", "changelog"):
@@ -91,7 +91,7 @@ def rewrite_manifests(
         file.write_text(json.dumps(snapshot), "utf-8")
 
 
-def _rewritten(
+def rewritten(
     file: Path,
     change: Callable[[dict[str, Any]], None],
     written_by: Callable[[Any], None] = lambda _: None,
