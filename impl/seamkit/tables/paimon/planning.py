@@ -199,10 +199,10 @@ class Planner:
         """A unit for each file, whose rows stand as they were written.
 
         They are of appends, or of changelogs. With `row_kinds` rows have their kinds in words;
-        otherwise retracts are left out.
+        otherwise retracts are left out. Rows that wait for their bucket are not there yet.
         """
         units = []
-        for file in files:
+        for file in (one for one in files if one.bucket != _WAITING):
             known = self._partition(file)
             folder = bucket_folder(known, file.bucket, self.schema)
             unit = self._native(file, folder, known)
