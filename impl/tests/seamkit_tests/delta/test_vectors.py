@@ -10,9 +10,12 @@ import numpy as np
 import pytest
 
 from seambase.errors import InputError, SeambenchError
+from seambase.scan import TableWarning
 from seamkit.files.roaring import read_bitmap
 from seamkit.files.storage import Storage
 from seamkit.tables.delta.log.actions import TableFiles, VectorDescriptor
+from seamkit.tables.delta.log.folder import list_log
+from seamkit.tables.delta.log.snapshot import load_snapshot
 from seamkit.tables.delta.table import DeltaTable
 from seamkit.tables.delta.vectors import decode_z85, read_vector
 from seamkit.tables.table import plan_of
@@ -197,6 +200,34 @@ def test_a_file_that_is_live_with_two_vectors_is_refused(tmp_path: Path) -> None
     path.write_text("\n".join(line for line in lines if not line.startswith('{"remove"')))
     with pytest.raises(InputError, match="live twice"):
         rows_of_table(table)
+
+
+@pytest.mark.parametrize("read_before", [False, True])
+@pytest.mark.parametrize("name", ["vectors-several", "checkpoint-vectors"])
+def test_a_removal_by_another_vector_is_a_warning(
+    name: str, read_before: bool, tmp_path: Path
+) -> None:
+    """By the protocol path and vector make a file: it stays, as in Spark.
+
+    Trino's OPTIMIZE names no vector, so that the rows which it wrote anew are there twice.
+    """
+    table = unpack_delta(name, tmp_path)
+    before = rows_of_table(table)
+    snapshot = load_snapshot(list_log(Storage(str(table))))
+    file = next(file for file in snapshot.files if file.vector)
+    if not read_before:
+        table = table.rename(tmp_path / "another place")
+    commit = commit_path(table, snapshot.version + 1)
+    removed = {"path": file.path, "dataChange": False}
+    commit.write_text(json.dumps({"remove": removed}), encoding="utf-8")
+    for again in range(2):  # on top of the version that is kept, and kept itself
+        [warning] = DeltaTable(str(table)).scan().report().warnings
+        assert warning.file.endswith(f"{commit.name}, line 1"), again
+        assert f"it removes {file.path} by another deletion vector" in warning.reason
+    with pytest.warns(TableWarning, match="another deletion vector"):
+        assert rows_of_table(table).equals(before)
+    with pytest.raises(InputError, match="another deletion vector"):
+        rows_of_table(table, strict=True)
 
 
 @pytest.mark.filterwarnings("ignore::seambase.scan.TableWarning")

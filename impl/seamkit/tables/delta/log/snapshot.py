@@ -77,12 +77,26 @@ class _Replay:
         if len(added) < len(adds) or not added.isdisjoint(self.decided):
             last = dict(zip(adds.keys, range(len(adds)), strict=True))
             fresh = adds.take([at for key, at in last.items() if key not in self.decided])
+        if self.unmatched or removed:
+            self._match(adds.keys, removed)
         self.live.extend(fresh)
         self.decided.update(removed, added)
-        self.unmatched.update((path_of(key), where) for key, where in removed.items())
-        if self.unmatched:
-            for key in added:
-                self.unmatched.pop(path_of(key), None)
+
+    def _match(self, added: Iterable[FileKey], removed: Mapping[FileKey, str]) -> None:
+        """Match files with removals of their paths by later commits, which may miss them.
+
+        A file that is removed by another deletion vector than it has stays: Trino's OPTIMIZE names
+        none, so that its rows are there twice.
+        """
+        gone = {path_of(key): where for key, where in removed.items()}
+        for key in added:
+            path = path_of(key)
+            gone.pop(path, None)
+            where = self.unmatched.pop(path, None)
+            if where is not None and key not in self.decided:
+                reason = f"it removes {path} by another deletion vector than the file has"
+                self.history.warnings.append(ScanWarning(where, -1, reason))
+        self.unmatched.update(gone)
 
     def take_others(
         self, actions: Mapping[str, Sequence[tuple[Mapping[str, Any], str]]], adds: int
