@@ -48,9 +48,8 @@ from seamkit.tables.iceberg.metadata.schema import (
     LAST_UPDATED,
     ROW_ID,
     Field,
-    bound_value,
+    bounds_of,
     default_value,
-    in_order,
 )
 from seamkit.tables.iceberg.pruning import parts_of
 
@@ -440,11 +439,7 @@ def _of_column(entry: Entry, field: Field) -> ColumnRange:
     nulls = stated.null_counts.get(field.id)
     if stated.value_counts.get(field.id) != entry.records:
         nulls = None
-    lower, upper = stated.lower.get(field.id), stated.upper.get(field.id)
     if field.stated:
         return ColumnRange(nulls, None, None)
-    first = None if lower is None else bound_value(lower, field.type)
-    last = None if upper is None else bound_value(upper, field.type)
-    if first is not None and last is not None and not in_order(first, last):
-        return ColumnRange(nulls, None, None)  # bounds that contradict each other say nothing
-    return ColumnRange(nulls, first, last)
+    ends = bounds_of(stated.lower.get(field.id), stated.upper.get(field.id), field.type)
+    return ColumnRange(nulls, *ends)

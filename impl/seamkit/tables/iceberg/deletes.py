@@ -47,7 +47,7 @@ from seamkit.scan.units import KeyTest, ReadContext
 from seamkit.tables.iceberg.data_files import Column, FileOpener, FileRows
 from seamkit.tables.iceberg.metadata.document import TableFiles, TableMetadata
 from seamkit.tables.iceberg.metadata.entries import EQUALITY_DELETES, Entry, is_vector
-from seamkit.tables.iceberg.metadata.schema import Field, bound_value, in_order
+from seamkit.tables.iceberg.metadata.schema import Field, bounds_of, in_order
 
 _LEAST_BYTES = 20  # length, magic number, a bitmap of no buckets, checksum
 _PUFFIN = b"PFA1"
@@ -396,20 +396,13 @@ def _apart(delete: Entry, data: Entry, field: Field) -> bool:
     """Whether no value of a key column is in both files, as far as their bounds tell."""
     if field.stated or delete.stated.null_counts.get(field.id) != 0:
         return False  # null equals null, and is in no bounds
-    ends = [
-        None if end is None else bound_value(end, field.type)
-        for end in (
-            delete.stated.lower.get(field.id),
-            delete.stated.upper.get(field.id),
-            data.stated.lower.get(field.id),
-            data.stated.upper.get(field.id),
-        )
-    ]
-    if any(end is None for end in ends):
+    least, most, first, last = (
+        end
+        for one in (delete.stated, data.stated)
+        for end in bounds_of(one.lower.get(field.id), one.upper.get(field.id), field.type)
+    )
+    if least is None or most is None or first is None or last is None:
         return False
-    [least, most, first, last] = ends
-    if not (in_order(least, most) and in_order(first, last)):
-        return False  # bounds that contradict each other say nothing
     return not (in_order(first, most) and in_order(least, last))
 
 
@@ -418,9 +411,8 @@ def _may_name(delete: Entry, path: str) -> bool:
     if delete.referenced is not None:
         return delete.referenced == path
     lower, upper = (ends.get(PATH_ID) for ends in (delete.stated.lower, delete.stated.upper))
-    text = path.encode()
+    least, text = (lower or b"").rstrip(b"\0"), path.encode()  # see `bounds_of`
+    if upper is not None and upper < least:
+        return True  # bounds that contradict each other say nothing
     # A bound may be cut: the lower one is then below, the upper one not.
-    return not (
-        (lower is not None and text < lower)
-        or (upper is not None and text > upper and not text.startswith(upper))
-    )
+    return least <= text and (upper is None or text <= upper or text.startswith(upper))

@@ -17,6 +17,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 import struct
+import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -33,7 +34,8 @@ from seamkit.core._seam import ffi, lib
 from seamkit.core.border import ExportedBatch, call, repeated
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.expressions import named_values
-from seamkit.files.statistics import bounds, or_null, that_may_match
+from seamkit.files.promotion import is_text_or_bytes
+from seamkit.files.statistics import or_null, that_may_match
 from seamkit.tables.agreement import Part, is_compared, part_of_one
 from seamkit.tables.iceberg.metadata.document import PartitionField, PartitionSpec, TableMetadata
 from seamkit.tables.iceberg.metadata.entries import Entry
@@ -42,9 +44,8 @@ from seamkit.tables.iceberg.metadata.schema import (
     LINEAGE,
     Field,
     Schema,
-    bound_value,
+    bounds_of,
     constant,
-    in_order,
 )
 
 _TRUNCATE = re.compile(r"truncate\[(\d{1,9})\]")
@@ -55,6 +56,8 @@ BUCKET = re.compile(r"bucket\[([1-9]\d{0,8})\]")
 _EPOCH = dt.datetime(1970, 1, 1)
 _FIRST_YEAR, _LAST_YEAR = 1, 9998
 _MOST_INT = (1 << 31) - 1
+_CUT_BYTES = 13  # of a text of 16, without what the last character lacks
+_SURROGATE, _AFTER_SURROGATES = 0xD800, 0xE000  # what lies between is no character
 
 
 def values_of(
@@ -228,14 +231,36 @@ def _of_summary(
     if summary.lower is None or summary.upper is None:
         return _of_partition(one, (None, None), source) if summary.has_null else []
     kind = pa.int32() if one.transform in STARTS else source.type
-    lower, upper = (bound_value(end, kind) for end in (summary.lower, summary.upper))
-    if lower is None or upper is None or not in_order(lower, upper):
+    lower, upper = bounds_of(summary.lower, summary.upper, kind)
+    if lower is None or upper is None:
         return []
+    column = pc.field(source.name)
     if one.transform == "identity":
-        return list(bounds(source.name, lower, upper, nullable=summary.has_null))
-    ends = lower.as_py(), upper.as_py()
-    column, found = pc.field(source.name), _of_partition(one, ends, source)
+        found = [column >= lower, *_up_to(column, upper, len(summary.upper))]
+    else:
+        found = [*_of_partition(one, (lower.as_py(), upper.as_py()), source)]
     return [or_null(each, column, nullable=summary.has_null) for each in found]
+
+
+def _up_to(column: pc.Expression, upper: pa.Scalar, size: int) -> Sequence[pc.Expression]:
+    """That values do not lie behind one of so many bytes, or begin with it where it is long.
+
+    DuckDB up to 1.5.4 cuts the greatest text of a manifest's partitions to 16 bytes, and does not
+    round it up.
+    """
+    if size < _CUT_BYTES or not is_text_or_bytes(upper.type):
+        return [column <= upper]
+    after = _after(upper.as_py()) if pa.types.is_string(upper.type) else ""
+    return [column < after] if after else []
+
+
+def _after(begin: str) -> str:
+    """The first text behind all that begin with one; empty where none is."""
+    kept = begin.rstrip(chr(sys.maxunicode))
+    if not kept:
+        return ""
+    following = ord(kept[-1]) + 1
+    return kept[:-1] + chr(_AFTER_SURROGATES if following == _SURROGATE else following)
 
 
 def _of_partition(

@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 from seambase.errors import InputError, RefusedError
 from seambase.values import decimal_of
 from seamkit.files.columns import VARIANT, Key
+from seamkit.files.promotion import is_text_or_bytes
 
 _FLAT: Mapping[str, pa.DataType] = {
     "boolean": pa.bool_(),
@@ -249,6 +250,22 @@ def bound_value(data: bytes, kind: pa.DataType) -> pa.Scalar | None:
         except UnicodeDecodeError:
             return None
     return pa.scalar(data, kind) if kind == pa.binary() else None
+
+
+def bounds_of(
+    lower: bytes | None, upper: bytes | None, kind: pa.DataType
+) -> tuple[pa.Scalar | None, pa.Scalar | None]:
+    """A lower and an upper bound; None of both where they contradict each other.
+
+    Of a text Apache Beam, up to 2026, writes the lower one with the zeros that are behind it in its
+    memory, so that it lies above the least value.
+    """
+    if lower is not None and is_text_or_bytes(kind):
+        lower = lower.rstrip(b"\0")
+    least, most = (None if end is None else bound_value(end, kind) for end in (lower, upper))
+    if least is not None and most is not None and not in_order(least, most):
+        return None, None
+    return least, most
 
 
 def in_order(lower: pa.Scalar, upper: pa.Scalar) -> bool:

@@ -1,0 +1,177 @@
+"""Bounds that writers are known to get wrong: nothing is left out by them that is there."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from seambase.errors import InputError
+from seamkit.files.statistics import that_may_match
+from seamkit.tables.iceberg.metadata.document import PartitionField, PartitionSpec
+from seamkit.tables.iceberg.metadata.manifests import PartitionSummary
+from seamkit.tables.iceberg.metadata.schema import Field
+from seamkit.tables.iceberg.pruning import manifest_guarantee
+from seamkit.tables.iceberg.table import IcebergTable
+from seamkit_tests.iceberg.test_manifests import Entries, _read, _rewrite, _write
+from seamkit_tests.samples.iceberg_tables import MadeCommit, MadeFile, MadeTable, unpack_iceberg
+
+_TEXT: dict[str, Any] = {"id": 1, "name": "s", "required": False, "type": "string"}
+_LEAST = "abcdefghijklmno"  # Java's encoder has room for a byte more
+
+
+def _texts(*values: str, kind: str = "string") -> pa.Table:
+    return pa.table({"s": pa.array(values, "binary" if kind == "binary" else "string")})
+
+
+def _told(rows: pa.Table, lower: bytes, upper: bytes, id_: int = 1) -> Mapping[str, Any]:
+    """What an entry states of its column."""
+    return {
+        "value_counts": [{"key": id_, "value": rows.num_rows}],
+        "null_value_counts": [{"key": id_, "value": 0}],
+        "lower_bounds": [{"key": id_, "value": lower}],
+        "upper_bounds": [{"key": id_, "value": upper}],
+    }
+
+
+@pytest.mark.parametrize("kind", ["string", "binary"])
+@pytest.mark.parametrize("zeros", [1, 3])
+def test_zeros_behind_a_lower_bound_are_no_part_of_it(
+    zeros: int, kind: str, tmp_path: Path
+) -> None:
+    """As Apache Beam wrote them up to 2.73: the least value lies below the bound (beam#38580)."""
+    table = MadeTable(tmp_path / "t", [{**_TEXT, "type": kind}])
+    least = _LEAST.encode() + bytes(zeros)
+    for name, values in (("a", [_LEAST]), ("b", [_LEAST, "b"])):
+        rows = _texts(*values, kind=kind)
+        upper = max(values).encode() + bytes(zeros)
+        table.commit(MadeCommit([MadeFile(name, rows, changed=_told(rows, least, upper))]))
+    opened = IcebergTable(str(table.folder))
+    assert opened.scan().count_rows() == 3
+    assert len(opened.scan(strict=True).to_table()) == 3
+    text = pa.scalar(_LEAST.encode() if kind == "binary" else _LEAST)
+    for test, count in (
+        (pc.field("s") == text, 2),
+        (pc.field("s") <= text, 2),
+        (pc.field("s") < text, 0),
+        (pc.field("s") > text, 1),
+    ):
+        assert opened.scan(filter=test).count_rows() == count
+    gone = MadeFile("d", rows.slice(0, 1), content=2, changed=_told(rows[:1], least[:15], least))
+    table.commit(MadeCommit([gone], operation="delete"))
+    assert IcebergTable(str(table.folder)).scan().count_rows() == 1
+
+
+_PATH = 2147483546
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "is_gone"),
+    [
+        ("{}", "{}", True),
+        ("{}\0", "{}\0\0", True),
+        ("{}z", "{}", True),  # in the wrong order (ClickHouse#118113)
+        ("{}", "", True),
+        ("", "{}", True),
+        (None, "{}", True),
+        ("{}\0", None, True),
+        ("{}0", "{}1", False),
+        ("{}0", "{}0", False),
+        ("{}0", None, False),
+        ("", "/", False),
+        (None, "/", False),
+    ],
+)
+def test_a_position_delete_is_not_left_out_by_broken_bounds(
+    lower: str | None, upper: str | None, *, is_gone: bool, tmp_path: Path
+) -> None:
+    """Rows would come back. Bounds between which the path does not lie leave a delete out."""
+    table = MadeTable(tmp_path / "t", [_TEXT])
+    table.commit(MadeCommit([MadeFile("a", _texts("x", "y"))]))
+    path = table.path("a")
+    ends = {"lower_bounds": lower, "upper_bounds": upper}
+    changed = {
+        name: [{"key": _PATH, "value": end.format(path).encode()}]
+        for name, end in ends.items()
+        if end is not None
+    }
+    table.commit(MadeCommit([table.deletes("d", "a", [0], changed=changed)], operation="delete"))
+    found = IcebergTable(str(table.folder)).scan().to_table()["s"].to_pylist()
+    assert found == (["y"] if is_gone else ["x", "y"])
+
+
+_CUT = "0123456789abcdef"  # 16 bytes
+_SPEC = [{"name": "p", "transform": "identity", "source-id": 1, "field-id": 1000}]
+
+
+def _summarise(listed: Path, ends: Sequence[tuple[bytes, bytes]]) -> None:
+    """Say of each manifest of a list between what its partitions lie."""
+    schema, header, rows = _read(listed)
+    bounds = ("lower_bound", "upper_bound")
+    kinds = {"contains_null": "boolean"} | dict.fromkeys(bounds, "bytes")
+    fields = [
+        {"name": name, "type": kind, "field-id": id_}
+        for id_, (name, kind) in enumerate(kinds.items(), 509)
+    ]
+    items = {"type": "array", "items": {"type": "record", "name": "r508", "fields": fields}}
+    schema["fields"].append({"name": "partitions", "type": items, "field-id": 507})
+    for row, own in zip(rows, ends, strict=True):
+        row["partitions"] = [{"contains_null": False, **dict(zip(bounds, own, strict=True))}]
+    _write(listed, schema, header, rows)
+
+
+@pytest.mark.parametrize("kind", ["string", "binary"])
+def test_a_greatest_partition_that_is_cut_leaves_no_manifest_out(kind: str, tmp_path: Path) -> None:
+    """DuckDB up to 1.5.3 cut it to 16 bytes and did not round it up (duckdb-iceberg#1047)."""
+    table = MadeTable(tmp_path / "t", [{**_TEXT, "type": kind}], _SPEC)
+    long, other = f"{_CUT}-more", "zzz"
+    for value in (long, other):
+        own = value.encode() if kind == "binary" else value
+        rows = _texts(value, kind=kind)
+        avro = {"p": "bytes" if kind == "binary" else "string"}
+        table.commit(MadeCommit([MadeFile(value, rows, {"p": own})], avro))
+    ends = [(_CUT.encode(), _CUT.encode()), (b"zzz", b"zzz")]
+    _summarise(table.folder / "metadata/snap-2.avro", ends)
+    opened = IcebergTable(str(table.folder))
+    for value, found, manifests in ((long, 1, 1), (other, 1, int(kind == "string")), ("a", 0, 2)):
+        wanted = pa.scalar(value.encode() if kind == "binary" else value)
+        scan = opened.scan(filter=pc.field("s") == wanted)
+        assert scan.count_rows() == found
+        left = f"{manifests} manifest" in scan.explain()
+        assert left == (kind == "string" or value == long), value
+    assert len(opened.scan(strict=True).to_table()) == 2
+
+
+@pytest.mark.parametrize(
+    ("upper", "beyond"),
+    [
+        (_CUT, "0123456789abcdeg"),
+        ("0123456789abcde\ud7ff", "0123456789abcde\ue000"),
+        ("0123456789abcde\U0010ffff", "0123456789abcdf"),
+        ("\U0010ffff" * 4, None),
+        ("012345678901", None),  # too short to be cut: the value itself is the last
+    ],
+)
+def test_texts_that_begin_as_a_long_bound_may_lie_behind_it(upper: str, beyond: str | None) -> None:
+    """And none that lies behind all of these."""
+    spec = PartitionSpec(0, [PartitionField(1000, 1, "p", "identity")])
+    whole = Field(1, "b", pa.binary(), required=False)
+    summary = PartitionSummary(False, b"0", b"\xff" * 16)
+    guarantee = manifest_guarantee([summary], spec, [whole])
+    beyond_all = pc.field("b") == pa.scalar(b"\xff" * 17)
+    assert that_may_match([guarantee], beyond_all, pa.schema([("b", pa.binary())])) == [0]
+    field, schema = Field(1, "s", pa.string(), required=False), pa.schema([("s", pa.string())])
+    for has_null in (False, True):
+        summary = PartitionSummary(has_null, b"0", upper.encode())
+        guarantee = manifest_guarantee([summary], spec, [field])
+
+        def may_be(text: str) -> bool:
+            return that_may_match([guarantee], pc.field("s") == text, schema) == [0]  # noqa: B023
+
+        assert may_be(upper)
+        assert may_be(f"{upper}\U0010ffff") == (len(upper.encode()) > 12)
+        assert not may_be("/")
+        if beyond is not None:
+            assert not may_be(beyond)
