@@ -62,7 +62,10 @@ def read_vector(files: TableFiles, vector: Entry) -> Positions:
     storage, path = files.locate(vector.path)
     offset, length = vector.offset, vector.length
     where = f"{storage.full(path)}, the deletion vector at byte {offset}"
-    if offset is None or length is None or offset < len(_PUFFIN) or length < _LEAST_BYTES:
+    # DuckDB 1.5.3 wrote the vector alone, and nothing of a Puffin file around it.
+    is_alone = offset == 0 and length == vector.size_bytes
+    least = 0 if is_alone else len(_PUFFIN)
+    if offset is None or length is None or offset < least or length < _LEAST_BYTES:
         raise InputError(f"{where}: its entry gives it {length} bytes there")
     try:
         with storage.open(path) as file:
@@ -76,9 +79,10 @@ def read_vector(files: TableFiles, vector: Entry) -> Positions:
         raise InputError(
             f"{storage.full(path)}: {counted(size, 'byte')}, its manifest says {vector.size_bytes}"
         )
-    if magic != _PUFFIN:
-        raise InputError(f"{storage.full(path)}: no Puffin file")
-    _check_footer(footer, vector, where)
+    if not is_alone:
+        if magic != _PUFFIN:
+            raise InputError(f"{storage.full(path)}: no Puffin file")
+        _check_footer(footer, vector, where)
     body = unframed(blob, (length - FRAME_BYTES,), where, "its manifest")
     return vector_positions(body, vector.records, storage.bound, where, "its manifest")
 

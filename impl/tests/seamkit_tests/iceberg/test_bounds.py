@@ -175,3 +175,42 @@ def test_texts_that_begin_as_a_long_bound_may_lie_behind_it(upper: str, beyond: 
         assert not may_be("/")
         if beyond is not None:
             assert not may_be(beyond)
+
+
+def _alone(folder: Path, change: Callable[[bytes], bytes]) -> Callable[[Entries], None]:
+    """Have each vector alone in a file of its own."""
+
+    def edit(entries: Entries) -> None:
+        for file in (one["data_file"] for one in entries if one["status"] != 2):
+            name = file["file_path"].rpartition("/")[2]
+            [path] = folder.rglob(name)
+            begin, size = file["content_offset"], file["content_size_in_bytes"]
+            vector = change(path.read_bytes()[begin : begin + size])
+            own = path.with_name(f"{begin}-{name}")
+            own.write_bytes(vector)
+            spelled = file["file_path"].replace(name, own.name)
+            file.update(file_path=spelled, content_offset=0, file_size_in_bytes=len(vector))
+
+    return edit
+
+
+@pytest.mark.filterwarnings("ignore::seambase.scan.TableWarning")
+@pytest.mark.parametrize("name", ["vectors", "vectors-shared"])
+def test_a_vector_may_be_alone_in_its_file(name: str, tmp_path: Path) -> None:
+    """As DuckDB 1.5.3 wrote it (duckdb-iceberg#1248), without a Puffin file; it is checked, too."""
+    folder = unpack_iceberg(name, tmp_path / "a")
+    before = IcebergTable(str(folder)).scan().to_table()
+    _rewrite(folder, 1, _alone(folder, lambda vector: vector))
+    assert IcebergTable(str(folder)).scan().to_table().equals(before)
+    for number, change in enumerate(
+        (
+            lambda vector: b"PFA1" + vector[4:],
+            lambda vector: vector[:-1] + bytes([vector[-1] ^ 1]),
+            lambda vector: vector[:-1],
+            lambda vector: vector + b"PFA1",
+        )
+    ):
+        broken = unpack_iceberg(name, tmp_path / str(number))
+        _rewrite(broken, 1, _alone(broken, change))
+        with pytest.raises(InputError, match="the deletion vector at byte 0"):
+            IcebergTable(str(broken)).scan().to_table()
