@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import fsspec
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -355,3 +356,51 @@ def test_a_name_mapping_of_another_shape_is_refused_with_what_is_wrong(
     _edit(table.folder / "metadata/v1.metadata.json", lambda one: one.update(properties=given))
     with pytest.raises(InputError, match=f"the name mapping is not readable: .*{reason}"):
         IcebergTable(str(table.folder)).scan().to_table()
+
+
+class _Doubled(MadeTable):
+    """A table whose location ends in a slash, behind which a writer put one more."""
+
+    def path(self, name: str) -> str:
+        return f"file://{self.folder}//data/{name}"
+
+    def _write_metadata(self, number: int) -> None:
+        super()._write_metadata(number)
+
+        def end(parsed: dict[str, Any]) -> None:
+            parsed["location"] += "/"
+            for one in parsed["snapshots"]:
+                one["manifest-list"] = one["manifest-list"].replace("/metadata/", "//metadata/")
+
+        _edit(self.folder / f"metadata/v{number}.metadata.json", end)
+
+
+@pytest.mark.parametrize("is_moved", [False, True])
+def test_a_slash_may_stand_twice_behind_the_location(is_moved: bool, tmp_path: Path) -> None:
+    """As Iceberg up to 0.13 and Glue write paths (iceberg#4582); the table may be moved, too."""
+    table = _Doubled(tmp_path / "t", [_KEY])
+    table.commit(MadeCommit([MadeFile("a.parquet", pa.table({"k": [1, 2]}))]))
+    table.commit(MadeCommit([table.deletes("d.parquet", "a.parquet", [0])], operation="delete"))
+    folder = table.folder.rename(tmp_path / "other") if is_moved else table.folder
+    scan = IcebergTable(str(folder)).scan()
+    assert scan.to_table().to_pydict() == {"k": [2]}
+    with duckdb.connect() as connection:
+        assert scan.relation(connection).fetchall() == [(2,)]
+    with pytest.raises(InputError, match="leads out of its folder"):
+        IcebergTable(str(folder))._files.locate(f"file://{table.folder}//../a")
+
+
+def test_a_slash_that_stands_twice_is_part_of_a_stores_names(
+    tmp_path: Path, object_store: dict[str, Any]
+) -> None:
+    """On S3 `t//data/a` is no `t/data/a`."""
+    table = _Doubled(tmp_path / "t", [_KEY])
+    table.commit(MadeCommit([MadeFile("a.parquet", pa.table({"k": [1, 2]}))]))
+    store = fsspec.filesystem("s3", **object_store)
+    for file in table.folder.rglob("*"):
+        if file.is_file():
+            path = str(file.relative_to(table.folder))
+            is_named = path.startswith("data/") or path.endswith("snap-1.avro")
+            store.pipe_file(f"lake/t/{'/' * is_named}{path}", file.read_bytes())
+    opened = IcebergTable("s3://lake/t", object_store)
+    assert opened.scan().to_table().to_pydict() == {"k": [1, 2]}

@@ -462,15 +462,22 @@ class TableFiles:
         plain = whole.removeprefix(self._prefix)
         if "\0" in path or ".." in plain.split("/"):
             raise InputError(f"{self.storage.root}: the path {path!r} leads out of its folder")
-        if plain != whole:
+        if plain != whole and not plain.startswith("/"):
             return self.storage, plain
         if not WHOLE.match(path):
             raise InputError(f"{self.storage.root}: the path {path!r} is not absolute")
-        return self.storage.beside(path)
+        return self.storage.beside(path if plain == whole else self.shown(path))
 
     def shown(self, path: str) -> str:
-        """A path as plans show it: below the table where it lies there."""
-        return _unschemed(path).removeprefix(self._prefix)
+        """A path as plans show it: below the table where it lies there.
+
+        Iceberg up to 0.13 and Glue have a slash too many behind a location that ends in one, which
+        to a store is another name.
+        """
+        whole = _unschemed(path)
+        plain = whole.removeprefix(self._prefix)
+        is_doubled = plain != whole and plain.startswith("/")
+        return self.storage.full(plain) if is_doubled else plain
 
     def place(self, path: str) -> str:
         """Where a file lies, for people and other libraries."""
