@@ -404,3 +404,22 @@ def test_a_slash_that_stands_twice_is_part_of_a_stores_names(
             store.pipe_file(f"lake/t/{'/' * is_named}{path}", file.read_bytes())
     opened = IcebergTable("s3://lake/t", object_store)
     assert opened.scan().to_table().to_pydict() == {"k": [1, 2]}
+
+
+def test_a_first_snapshot_may_have_the_parent_minus_one(tmp_path: Path) -> None:
+    """As ClickHouse writes it, which also puts a metadata file into its own log of former ones."""
+    folder = _made(tmp_path / "t", commits=2).folder
+    file = folder / "metadata/v2.metadata.json"
+
+    def edit(parsed: dict[str, Any]) -> None:
+        parsed["snapshots"][0]["parent-snapshot-id"] = -1
+        names = [f"file://{folder}/metadata/v{number}.metadata.json" for number in (1, 2)]
+        parsed["metadata-log"] = [
+            {"timestamp-ms": number, "metadata-file": name} for number, name in enumerate(names)
+        ]
+
+    _edit(file, edit)
+    table = IcebergTable(str(folder))
+    assert not table.scan(strict=True).report().warnings
+    for query in ("incremental", "cdc"):
+        assert sorted(table.scan(query=query).to_table()["k"].to_pylist()) == [0, 1]

@@ -385,20 +385,23 @@ def _doubts(parsed: Mapping[str, Any], current: Mapping[str, Any], where: str) -
     own = _NUMBERED.search(where)
     log = parsed.get("metadata-log") or [{}]
     before = _NUMBERED.search(str(log[-1].get("metadata-file", "")))
-    if own and before and int(before[1]) != int(own[1]) - 1:
+    # ClickHouse puts a file itself behind those before it.
+    if own and before and int(own[1]) - int(before[1]) not in (0, 1):
         yield f"its log says that version {before[1]} was before it: it may be another version"
 
 
 def _snapshot(one: Mapping[str, Any], where: str) -> Snapshot:
     id_ = _whole(one["snapshot-id"])
     listed, manifests = one.get("manifest-list"), one.get("manifests")
+    parent = one.get("parent-snapshot-id")
     if listed is None and not isinstance(manifests, list):
         raise InputError(f"{where}: snapshot {id_} has neither a manifest list nor manifests")
     if one.get("key-id") is not None:
         raise RefusedError(f"{where}: snapshot {id_} is encrypted, which is not supported")
     return Snapshot(
         id=id_,
-        parent_id=_optional(one.get("parent-snapshot-id")),
+        # Of a first one ClickHouse says -1.
+        parent_id=None if parent == -1 else _optional(parent),
         manifest_list=None if listed is None else _text(listed),
         manifests=[_text(path) for path in manifests or ()] if listed is None else (),
         schema_id=_optional(one.get("schema-id")),
