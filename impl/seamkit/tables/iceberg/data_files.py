@@ -79,8 +79,11 @@ class _IcebergTypes(LosslessTypes):
         return super().promote(column, want)
 
     def relabels(self, have: pa.DataType, want: pa.DataType) -> bool:
-        """INT96 comes as microseconds without a zone, and is an instant."""
-        return bool(have == pa.timestamp("us") and want == pa.timestamp("us", "UTC"))
+        """INT96 comes as microseconds without a zone, and is an instant.
+
+        ClickHouse, whose tables have none, says of times that they are instants.
+        """
+        return {have, want} == {pa.timestamp("us"), pa.timestamp("us", "UTC")}
 
 
 def _is_bytes(kind: pa.DataType) -> bool:

@@ -423,3 +423,30 @@ def test_a_first_snapshot_may_have_the_parent_minus_one(tmp_path: Path) -> None:
     assert not table.scan(strict=True).report().warnings
     for query in ("incremental", "cdc"):
         assert sorted(table.scan(query=query).to_table()["k"].to_pylist()) == [0, 1]
+
+
+_BOTH = [pa.timestamp("us"), pa.timestamp("us", "UTC")]
+
+
+@pytest.mark.parametrize("own", [0, 1])
+def test_times_are_read_whether_or_not_their_file_says_that_they_are_instants(
+    own: int, tmp_path: Path
+) -> None:
+    """ClickHouse writes instants in columns of times without a zone; the numbers are the same."""
+    kind = ("timestamp", "timestamptz")[own]
+    column = {"id": 1, "name": "t", "required": False, "type": kind}
+    table = MadeTable(tmp_path / "t", [column])
+    numbers = pa.array([-1, 0, None, 1_700_000_000_123_456], pa.int64())
+    rows = pa.table({"t": numbers.cast(_BOTH[1 - own])})
+    table.commit(MadeCommit([MadeFile("a.parquet", rows)]))
+    scan = IcebergTable(str(table.folder)).scan()
+    assert scan.to_table()["t"].type == _BOTH[own]
+    assert scan.to_table()["t"].cast(pa.int64()).to_pylist() == numbers.to_pylist()
+    opened = IcebergTable(str(table.folder))
+    for number, count in ((-1, 1), (0, 1), (1, 0)):
+        moment = pa.scalar(number, pa.int64()).cast(_BOTH[own])
+        assert opened.scan(filter=pc.field("t") == moment).count_rows() == count
+        with duckdb.connect() as connection:
+            text = f"epoch_us(t) = {number}"
+            found = opened.scan().relation(connection).filter(text).fetchall()
+        assert len(found) == count
