@@ -54,9 +54,7 @@ class Window:
     notes: list[str]
 
 
-def snapshots_between(
-    metadata: TableMetadata, begin: Snapshot | None, end: Snapshot | None
-) -> Window:
+def snapshots_between(metadata: TableMetadata, begin: int | None, end: Snapshot | None) -> Window:
     """The snapshots after one and up to another that appended; see `line_between`."""
     line = line_between(metadata, begin, end)
     notes = [
@@ -68,16 +66,16 @@ def snapshots_between(
 
 
 def line_between(
-    metadata: TableMetadata, begin: Snapshot | None, end: Snapshot | None
+    metadata: TableMetadata, begin: int | None, end: Snapshot | None
 ) -> list[Snapshot]:
     """The snapshots after one and up to another, oldest first, each the parent of the next.
 
-    `begin` is not among them (None: the beginning of the table), `end` is the last (None: a table
-    without one).
+    `begin` is the id of one that is not among them, and may have expired (None: the beginning of
+    the table), `end` is the last (None: a table without one).
     """
     line = []
     for snapshot in _ancestors(metadata, end):
-        if begin is not None and snapshot.id == begin.id:
+        if snapshot.id == begin:
             break
         line.append(snapshot)
     else:
@@ -86,14 +84,16 @@ def line_between(
     return line
 
 
-def _check_whole(metadata: TableMetadata, begin: Snapshot | None, line: list[Snapshot]) -> None:
+def _check_whole(metadata: TableMetadata, begin: int | None, line: list[Snapshot]) -> None:
     """Refuse a line that ended before what was asked for."""
+    if line and line[-1].parent_id == begin:
+        return
     if begin is not None:
         raise UsageError(
-            f"{metadata.where}: snapshot {begin.id} is no ancestor of the snapshot at which the "
+            f"{metadata.where}: snapshot {begin} is no ancestor of the snapshot at which the "
             "read ends"
         )
-    if line and line[-1].parent_id is not None:
+    if line:
         raise UsageError(
             f"{metadata.where}: the snapshots before {line[-1].id} are gone, so what they changed "
             "is not known: name a begin"

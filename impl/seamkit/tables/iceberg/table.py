@@ -208,12 +208,12 @@ class IcebergTable(FolderTable):
             )
         # As Iceberg's own incremental scans have it, wherever they end.
         view = replace(chosen_view(self._metadata, end), schema=self._metadata.schema())
-        first = None if begin is None else chosen_view(self._metadata, begin).snapshot
         shown = view.schema.arrow.names
         if query == "incremental":
-            plan = table._appended(view, first)
+            plan = table._appended(view, first_before(self._metadata, begin))
             return table._scan(plan, columns, filter, options, shown=shown)
-        plan, read = table._changed(view, first)
+        first = None if begin is None else chosen_view(self._metadata, begin).snapshot
+        plan, read = table._changed(view, None if first is None else first.id)
         shown = [*shown, *CHANGE_COLUMNS.names]
         by = ("changes", read)
         return table._scan(plan, columns, filter, options, shown=shown, read_by=by)
@@ -228,12 +228,12 @@ class IcebergTable(FolderTable):
         units, left_out, doubts = self._planner(view).units(view.snapshot, condition)
         return self._plan(view, units, left_out, doubts)
 
-    def _appended(self, view: View, begin: Snapshot | None) -> ReadPlan:
+    def _appended(self, view: View, begin: int | None) -> ReadPlan:
         window = snapshots_between(self._metadata, begin, view.snapshot)
         found, doubts = appended_files(self._files, window.appends, self._metadata)
         return self._plan(view, self._planner(view).untouched(found), window.notes, doubts)
 
-    def _changed(self, view: View, begin: Snapshot | None) -> tuple[ReadPlan, CommitChanges]:
+    def _changed(self, view: View, begin: int | None) -> tuple[ReadPlan, CommitChanges]:
         line = line_between(self._metadata, begin, view.snapshot)
         plan = self._plan(view, (), ())
         refuse_taken_names(plan.schema, CHANGE_COLUMNS.names, self._storage.root)
@@ -311,6 +311,20 @@ def chosen_view(metadata: TableMetadata, as_of: Moment | None) -> View:
     meant = f"a snapshot id, a time (2024-12-31T23:59:59.999Z), a branch or a tag (it has {known})"
     moment = parsed_moment(as_of, "as_of", meant)
     return _by_id(metadata, moment) if isinstance(moment, int) else _by_time(metadata, moment)
+
+
+def first_before(metadata: TableMetadata, begin: Moment | None) -> int | None:
+    """The snapshot after which appends are read, which may be gone where its child is left.
+
+    What was appended since stands in the child's own manifests, so Iceberg's `IncrementalScan`
+    takes it, too.
+    """
+    left = metadata.snapshots
+    gone = {str(one.parent_id): one.parent_id for one in left.values() if one.parent_id not in left}
+    if str(begin) in gone and str(begin) not in metadata.references:
+        return gone[str(begin)]
+    snapshot = None if begin is None else chosen_view(metadata, begin).snapshot
+    return None if snapshot is None else snapshot.id
 
 
 def _by_id(metadata: TableMetadata, number: int) -> View:

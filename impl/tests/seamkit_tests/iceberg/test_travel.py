@@ -7,11 +7,19 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from pyiceberg.table import StaticTable
 
 from seambase.errors import InputError, RefusedError, SeambenchError, UsageError
 from seamkit.tables.iceberg.table import IcebergTable
-from seamkit_tests.samples.iceberg_tables import ICEBERG_GOLDEN, unpack_iceberg
+from seamkit_tests.samples.iceberg_tables import (
+    ICEBERG_GOLDEN,
+    MadeCommit,
+    MadeFile,
+    MadeTable,
+    unpack_iceberg,
+)
 
 
 def _origin(name: str) -> dict[str, Any]:
@@ -189,3 +197,35 @@ def test_the_folder_shows_its_newest_metadata(name: str, tmp_path: Path) -> None
     assert IcebergTable(str(folder)).metadata_file.endswith(newest)
     (folder / "metadata" / "version-hint.text").unlink()
     assert IcebergTable(str(folder)).metadata_file.endswith(newest)
+
+
+def test_appends_are_read_after_a_snapshot_that_has_expired(tmp_path: Path) -> None:
+    """Its child tells of them: pyiceberg and Iceberg's own scan take its id, and no older one."""
+    made = MadeTable(tmp_path / "t", [{"id": 1, "name": "k", "required": False, "type": "long"}])
+    for number in range(4):
+        rows = pa.table({"k": pa.array([number], pa.int64())})
+        made.commit(MadeCommit([MadeFile(f"{number}.parquet", rows)]))
+    file = made.folder / "metadata/v4.metadata.json"
+    parsed = json.loads(file.read_text())
+    parsed["snapshots"] = parsed["snapshots"][2:]
+    parsed["snapshot-log"] = parsed["snapshot-log"][2:]
+    file.write_text(json.dumps(parsed))
+    table, peer = IcebergTable(str(made.folder)), StaticTable.from_metadata(str(file))
+    for begin, wanted in ((2, [2, 3]), (3, [3])):
+        for spelled in (begin, str(begin)):
+            assert _keys(table, query="incremental", begin=spelled) == wanted
+        found = peer.incremental_append_scan(from_snapshot_id_exclusive=begin).to_arrow()
+        assert sorted(found["k"].to_pylist()) == wanted
+    with pytest.raises(UsageError, match="there is no snapshot 1"):
+        table.scan(query="incremental", begin=1)
+    with pytest.raises(ValueError, match="1"):
+        peer.incremental_append_scan(from_snapshot_id_exclusive=1).to_arrow()
+    with pytest.raises(UsageError, match="there is no snapshot 2"):
+        table.scan(query="cdc", begin=2)  # what was there before it is not known
+    parsed["snapshots"][1]["parent-snapshot-id"] = 7
+    file.write_text(json.dumps(parsed))
+    with pytest.raises(UsageError, match="snapshot 2 is no ancestor"):
+        IcebergTable(str(made.folder)).scan(query="incremental", begin=2)
+    parsed["refs"]["2"] = {"snapshot-id": 4, "type": "tag"}
+    file.write_text(json.dumps(parsed))
+    assert _keys(IcebergTable(str(made.folder)), query="incremental", begin="2") == []
