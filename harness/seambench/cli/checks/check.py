@@ -290,7 +290,8 @@ def _require_verdicts(seen: Sequence[Outcome], named: Sequence[str], run: Run) -
         return
     name = silent[0] if silent else "any implementation"
     about = [one for one in seen if not silent or name in _sides(one)]
-    [(reason, most)] = Counter(one.reason for one in about).most_common(1)
+    reasons = Counter(one.reason for one in about).most_common(1)
+    reason, most = reasons[0] if reasons else ("none of them has a place in it", 0)
     if silent and any(one.outcome == "unavailable" for one in about):
         # Why was shown above, or is in the JSON: it may be a text of pip's.
         raise SeambenchError(f"{name} is unavailable, so there is no verdict")

@@ -68,15 +68,14 @@ class ParquetForm:
     def rewritten(self, data: bytes) -> bytes | None:
         """A file in another form; None where it has no place in it."""
         before = Footer(data)
-        file = pq.ParquetFile(io.BytesIO(data), coerce_int96_timestamp_unit="us")
-        if not file.metadata.num_rows or not file.metadata.num_columns:
+        file = _opened(data)
+        if file is None or not file.metadata.num_rows or not file.metadata.num_columns:
             return None
         if self.spelled and _has_decimals_of_any_length(before.schema):
             return None
-        table: pa.Table | None = _without_views(file.read())
-        assert table is not None
-        if any(leaf.physical == INT96 for leaf in leaves(before.schema)):
-            table = _of_moments(table)
+        table = _rows_of(file, data, before)
+        if table is None:
+            return None
         largest = max(file.metadata.row_group(n).num_rows for n in range(file.num_row_groups))
         if self.only_larger and self.rows >= largest:
             return None
@@ -96,6 +95,30 @@ class ParquetForm:
 def _has_decimals_of_any_length(schema: Listed) -> bool:
     """Whether there are decimals in bytes whose number is not fixed: pyarrow writes none."""
     return any(is_decimal(one) and one.whole(1) == BYTES for one in schema.items)
+
+
+def _opened(data: bytes) -> pq.ParquetFile | None:
+    """A file; None where pyarrow does not read it, as one with maps whose keys could be null."""
+    try:
+        return pq.ParquetFile(io.BytesIO(data), coerce_int96_timestamp_unit="us")
+    except pa.ArrowInvalid:
+        return None
+
+
+def _rows_of(file: pq.ParquetFile, data: bytes, footer: Footer) -> pa.Table | None:
+    """Its rows; None where pyarrow reads times of INT96 otherwise in nanoseconds.
+
+    In microseconds it errs where a time of day is counted back from midnight, in nanoseconds beyond
+    64 bits.
+    """
+    table = _without_views(file.read())
+    if not any(leaf.physical == INT96 for leaf in leaves(footer.schema)):
+        return table
+    times = table.select([one.name for one in table.schema if "timestamp" in str(one.type)])
+    nanos = pq.ParquetFile(io.BytesIO(data)).read(times.column_names)
+    if not nanos.cast(times.schema, safe=False).equals(times):
+        return None
+    return _of_moments(table)
 
 
 def _of_moments(table: pa.Table) -> pa.Table:

@@ -88,7 +88,8 @@ def _cut(file: Path, meta: Row, thin: Sequence[str]) -> list[Row]:
     for number, begin in enumerate(range(0, rows.num_rows, size)):
         part = rows.slice(begin, size)
         data = ParquetForm("", "", table=_slice(begin, size)).rewritten(file.read_bytes())
-        assert data is not None
+        if data is None:
+            return []
         name = f"{file.stem}-{number}{file.suffix}"
         put_file(file.with_name(name), data)
         found.append(
