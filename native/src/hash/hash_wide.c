@@ -235,6 +235,7 @@ static uint64_t velox_flat(const struct seam_column_type *type, const struct sea
         return velox_bytes(bytes, size_bytes);
     }
     case SEAM_COLUMN_LONG:
+    case SEAM_COLUMN_TIME: /* a BIGINT of milliseconds, which Arrow counts in 32 bits */
         return mixed_64((uint64_t)seam_hash_number(type, node, row));
     case SEAM_COLUMN_DECIMAL32:
     case SEAM_COLUMN_DECIMAL64:

@@ -37,6 +37,7 @@ _COLUMNS: dict[str, pa.Array] = {
     "varchar": pa.array(["", "a", "1234567", "12345678", None, "é中😀" * 3, "x" * 100]),
     "varbinary": pa.array([b"", b"\0", b"\xff" * 9, None, b"abc", bytes(33), b"y" * 24]),
     "date": pa.array([0, 1, -1, 18262, None, 2932896, -719162], pa.int32()).cast(pa.date32()),
+    "time": pa.array([0, 1, 1000, 43_200_000, None, 86_399_999, 5], pa.time32("ms")),
     "timestamp": pa.array([0, 1, -1, 10**12, None, -(10**12) - 1, 5], pa.timestamp("ms")),
     "timestamp microseconds": pa.array(
         [0, 1, -1, 10**15, None, -(10**15) - 1, 5], pa.timestamp("us")

@@ -23,6 +23,7 @@ _FLAT = {
     "varchar": ("VarcharType", "VARCHAR"),
     "varbinary": ("VarbinaryType", "VARBINARY"),
     "date": ("DateType", "DATE"),
+    "time": ("TimeType", "TIME"),
     "timestamp": ("TimestampType", "TIMESTAMP"),
     "timestamp microseconds": ("TimestampType", "TIMESTAMP_MICROSECONDS"),
 }

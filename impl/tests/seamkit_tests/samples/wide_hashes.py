@@ -149,7 +149,7 @@ def _velox(value: Any, type_: pa.DataType) -> int:
     if kinds.is_timestamp(type_):
         seconds, rest = divmod(value, _PER_SECOND[type_.unit])
         return _mixed(seconds & _MASK, rest * 10**9 // _PER_SECOND[type_.unit])
-    if kinds.is_int64(type_) or kinds.is_decimal(type_):
+    if kinds.is_int64(type_) or kinds.is_decimal(type_) or kinds.is_time(type_):
         return _wang(value & _MASK)
     return _velox_nested(value, type_) if kinds.is_nested(type_) else _jenkins(value)
 
