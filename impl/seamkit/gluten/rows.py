@@ -21,6 +21,8 @@ from seamkit.serde.rows.codec import Buffer, Integers, RowCodec
 
 _DEFAULT_BYTES = 64 << 20
 _DEFAULT_ROWS = 4096
+#: Offsets and lengths of a call have 32 bits.
+_MOST_BYTES = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,8 @@ class RowConverter:
     """
 
     def __init__(self, codec: RowCodec, threshold_bytes: int = _DEFAULT_BYTES) -> None:
+        if not 0 < threshold_bytes <= _MOST_BYTES:
+            raise UsageError(f"threshold_bytes = {threshold_bytes}: 1 to 2^31 - 1 are meant")
         self._codec = codec
         self._threshold = threshold_bytes
         self._block = memoryview(bytearray())
@@ -89,6 +93,9 @@ def rows_to_columns(
 
     One row alone may have more bytes.
     """
+    for name, most in (("batch_rows", batch_rows), ("batch_bytes", batch_bytes)):
+        if most < 1:
+            raise UsageError(f"{name} = {most}: 1 or more is meant")
     sizes = np.asarray(lengths, np.int64)
     ends = np.cumsum(sizes)
     first = 0

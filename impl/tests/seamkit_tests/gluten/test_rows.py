@@ -7,7 +7,7 @@ import pytest
 from seambase.errors import UsageError
 from seambase.type_fields import fields_of
 from seamkit.core.memory import TrackedAllocator
-from seamkit.gluten.rows import RowConverter, columns_to_rows
+from seamkit.gluten.rows import RowConverter, columns_to_rows, rows_to_columns
 from seamkit.serde.rows.codec import UnsafeRows
 
 ROWS = pa.RecordBatch.from_pydict({"n": [1, 2, 3, 4], "s": ["a", None, "b" * 100, ""]})
@@ -52,3 +52,23 @@ def test_rows_that_a_batch_lacks_are_refused(first: int) -> None:
     converter = RowConverter(UnsafeRows(fields_of(ROWS.schema, "spark")))
     with pytest.raises(UsageError, match=f"row {first} is not one of the batch's 4"):
         converter.convert(ROWS, first)
+
+
+@pytest.mark.parametrize("threshold", [-1, 0, 2**31])
+def test_bytes_that_offsets_of_32_bits_cannot_count_are_refused(threshold: int) -> None:
+    """A call of more would hand out offsets below 0."""
+    codec = UnsafeRows(fields_of(ROWS.schema, "spark"))
+    with pytest.raises(UsageError, match=f"threshold_bytes = {threshold}: 1 to 2"):
+        list(columns_to_rows(codec, ROWS, threshold))
+    assert len(RowConverter(codec, 2**31 - 1).convert(ROWS).lengths) == 4
+
+
+@pytest.mark.parametrize("limit", ["batch_rows", "batch_bytes"])
+def test_batches_of_no_rows_or_bytes_are_refused(limit: str) -> None:
+    """Batches of no rows would have no end; one row or byte is the least."""
+    codec = UnsafeRows(fields_of(ROWS.schema, "spark"))
+    (rows,) = columns_to_rows(codec, ROWS)
+    with pytest.raises(UsageError, match=f"{limit} = 0: 1 or more is meant"):
+        next(rows_to_columns(codec, rows.data, LENGTHS, **{limit: 0}))
+    found = rows_to_columns(codec, rows.data, LENGTHS, **{limit: 1})
+    assert [batch.num_rows for batch in found] == [1, 1, 1, 1]
