@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from seambase.encodings import made_anew
 from seambase.errors import RefusedError
 from seamkit.offheap.columns.types import ColumnType, Kind, from_arrow
 from seamkit.offheap.engine.columns import EngineSchema
@@ -42,7 +43,7 @@ class TopColumn:
     Attributes:
         type: the whole type.
         wire: how it lies in a chunk.
-        values: Arrow type of what it holds: of runs, their values.
+        values: Arrow type of what it holds: of runs, their values; of a dictionary, its entries.
         runs: the field is run-end encoded, so that a constant column may stay one.
     """
 
@@ -56,17 +57,20 @@ class TopColumn:
 def top_column(field: Any) -> TopColumn:
     """What a `pyarrow.Field` is in a chunk."""
     runs = pa.types.is_run_end_encoded(field.type)
-    values = field.type.value_type if runs else field.type
+    values = made_anew(field.type.value_type if runs else field.type, _entries)
     column = table_type(values)
     wire = _wire(field.name, values, column)
     EngineSchema(pa.schema([pa.field(field.name, values)]), [column])  # refuses what it cannot read
     return TopColumn(field, column, wire, values, runs)
 
 
+def _entries(kind: Any) -> Any:
+    encoded = pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind)
+    return _entries(kind.value_type) if encoded else kind
+
+
 def _wire(path: str, data_type: Any, column: ColumnType) -> ChunkColumn:
     kinds = pa.types
-    while kinds.is_dictionary(data_type) or kinds.is_run_end_encoded(data_type):
-        data_type = data_type.value_type
     if column.kind is Kind.ARRAY:
         inner = [data_type.value_type]
     elif column.kind is Kind.MAP:

@@ -30,6 +30,7 @@ from seamkit.exchange.formats.chunk_bytes import (
 )
 from seamkit.exchange.formats.chunk_layout import ChunkColumn, TopColumn, top_column
 from seamkit.exchange.formats.protobuf import CHUNK
+from seamkit.exchange.formats.retyped import counted_by, retyped
 from seamkit.offheap.columns.table import Chain
 from seamkit.offheap.columns.types import Kind
 from seamkit.offheap.engine.columns import EngineSchema, fill
@@ -98,12 +99,8 @@ class ChunkReader:
             numbers = list(stretch)
             places = [(levels[i], meta.is_nulls[i], 0, 0) for i in numbers]
             columns = self._read(open_, numbers[0], places, rows)
-            arrays += [
-                _runs(self._columns[i], np.arange(1, rows + 1), values)
-                if self._columns[i].runs
-                else values
-                for i, values in zip(numbers, columns, strict=True)
-            ]
+            kinds = [self.schema[i].type for i in numbers]
+            arrays += [retyped(*both) for both in zip(columns, kinds, strict=True)]
         _check_end(open_, message, levels)
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema), meta
 
@@ -184,13 +181,13 @@ class ChunkReader:
         else:
             [value] = self._read(open_, index, [(level, False, 0, 0)], 1)
         if column.runs:
-            return _runs(column, [rows] if rows else [], value.slice(0, min(rows, 1)))
+            return _run(column.field.type, rows, value)
         if rows * max(value.nbytes, 8) > self.size_limit:
             raise RefusedError(
                 f"column '{path}': a constant for {counted(rows, 'row')} takes more than "
                 f"size_limit, {counted(self.size_limit, 'byte')} (at byte {start})"
             )
-        return value.take(pa.array(np.zeros(rows, np.int64)))
+        return retyped(value.take(pa.array(np.zeros(rows, np.int64))), column.field.type)
 
     def _null(self, open_: _OpenChunk, index: int, level: int) -> Any:
         """The NULL of a constant column: of no type, a byte (`create_const_null_column`)."""
@@ -246,9 +243,10 @@ def _wrong(path: str, what: str, at: int) -> InputError:
     return InputError(f"{place}: {what} (at byte {at})")
 
 
-def _runs(column: TopColumn, ends: Any, values: Any) -> Any:
-    run_ends = pa.array(ends, column.field.type.run_end_type)
-    return pa.RunEndEncodedArray.from_arrays(run_ends, values, column.field.type)
+def _run(kind: Any, rows: int, value: Any) -> Any:
+    ends = counted_by(kind.run_end_type, np.array([rows] if rows else [], np.int64), kind)
+    values = retyped(value.slice(0, min(rows, 1)), kind.value_type)
+    return pa.RunEndEncodedArray.from_arrays(ends, values, kind)
 
 
 def _check_end(open_: _OpenChunk, message: Any, levels: Sequence[int]) -> None:

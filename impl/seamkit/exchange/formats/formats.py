@@ -20,6 +20,7 @@ from seamkit.core.memory import TrackedAllocator
 from seamkit.core.payloads import ArrowPieces
 from seamkit.exchange.formats.chunk_bytes import ChunkOptions, ChunkWriter
 from seamkit.exchange.formats.chunk_reader import ChunkReader
+from seamkit.exchange.formats.retyped import in_schema, rebound
 from seamkit.serde.presto import read, write
 from seamkit.serde.rows import serde as rows
 from seamkit.serde.stream.presto import Gatherer
@@ -86,7 +87,7 @@ def _arrow(schema: pa.Schema, options: dict[str, Any], _: TrackedAllocator) -> C
         batches = sound_stream(data, "a chunk", schema)
         if len(batches) != 1:
             raise InputError(f"a chunk is a stream of {counted(len(batches), 'batch')}, not of one")
-        return _rebound(batches[0], schema)
+        return rebound(batches[0], schema)
 
     return ChunkFormat("arrow", encode, decode)
 
@@ -166,7 +167,7 @@ def _presto(schema: pa.Schema, options: dict[str, Any], owner: TrackedAllocator)
         batch = next(pages, None)
         if batch is None or next(pages, None) is not None:
             raise InputError("a chunk is not one page")
-        return _checked(batch, schema)
+        return in_schema(batch, schema, "presto")
 
     return ChunkFormat(
         "presto",
@@ -195,21 +196,10 @@ def _unsaferow(schema: pa.Schema, options: dict[str, Any], owner: TrackedAllocat
     return ChunkFormat(
         "unsaferow",
         lambda batch: rows.serialize("unsaferow", [batch], fields, options, allocator=owner),
-        lambda data: _checked(
-            rows.deserialize("unsaferow", data, fields, options, allocator=owner), schema
+        lambda data: in_schema(
+            rows.deserialize("unsaferow", data, fields, options, allocator=owner), schema, "spark"
         ),
     )
-
-
-def _checked(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    if batch.schema.types != schema.types or batch.schema.names != schema.names:
-        raise InputError(f"a chunk of another schema: {batch.schema.types}, not {schema.types}")
-    return _rebound(batch, schema)
-
-
-def _rebound(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """The batch in the exchange's own schema: nullability and metadata are not in the bytes."""
-    return pa.RecordBatch.from_arrays(batch.columns, schema=schema)
 
 
 #: Formats by name.
