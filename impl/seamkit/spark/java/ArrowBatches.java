@@ -108,7 +108,8 @@ public final class ArrowBatches {
         if (number == 1) {
             return 4 * (rows + 1);
         }
-        return Platform.getInt(null, Platform.getLong(null, buffers + 8) + 4 * rows);
+        // Of no rows there may be no offsets at all.
+        return rows == 0 ? 0 : Platform.getInt(null, Platform.getLong(null, buffers + 8) + 4 * rows);
     }
 
     /** The vector of a column of a batch of this kind. */

@@ -197,6 +197,18 @@ def test_batches_without_columns_or_rows(spark: NativeSpark) -> None:
     assert (none.num_rows, none.num_columns) == (307, 0)
 
 
+def test_lists_of_nothing_need_no_offsets_within(spark: NativeSpark) -> None:
+    """Where all lists are empty, Arrow lets the array of their items go without any buffer."""
+    bare = pa.Array.from_buffers(pa.string(), 0, [None, None, pa.py_buffer(b"")])
+    inner = pa.Array.from_buffers(pa.list_(pa.string()), 0, [None, None], children=[bare])
+    columns = [
+        pa.ListArray.from_arrays(pa.array([0, 0, 0], pa.int32()), one) for one in (bare, inner)
+    ]
+    spark.register("bare", scan([pa.record_batch(columns, ["texts", "lists"])]))
+    rows = spark.session.sql("SELECT texts, lists FROM bare").collect()
+    assert [tuple(row) for row in rows] == [([], []), ([], [])]
+
+
 @pytest.mark.parametrize(
     "condition",
     [
