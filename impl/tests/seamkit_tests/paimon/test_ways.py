@@ -236,6 +236,39 @@ def test_statistics_of_columns_that_a_schema_lacks_say_nothing(tmp_path: Path) -
     assert rows_of_table(table, filter=pc.field(named).is_valid()) == rows
 
 
+@pytest.mark.parametrize("name", ["pk-life", "core-changes", "append-overwrite"])
+def test_a_file_may_be_deleted_before_it_is_added(name: str, tmp_path: Path) -> None:
+    """Manifests have no order to Paimon's core; later versions sort them by partition."""
+    table = unpack_paimon(name, tmp_path)
+    files = sorted(table.glob("snapshot/snapshot-*"), key=lambda file: int(file.name[9:]))
+
+    def answers() -> list[Counter[str]]:
+        scans = (PaimonTable(str(table)).scan(as_of=int(file.name[9:])) for file in files)
+        return [Counter(map(repr, scan.to_table().to_pylist())) for scan in scans]
+
+    before = answers()
+    known = [json.loads(file.read_text("utf-8")) for file in files]
+    for file, snapshot in zip(files, known, strict=True):
+        file.write_text(json.dumps(_with_lists(snapshot, snapshot, snapshot)), "utf-8")
+    assert answers() == before
+    lost = next(one for one in known if one["commitKind"] in ("COMPACT", "OVERWRITE"))
+    file = files[known.index(lost)]
+    file.write_text(json.dumps(_with_lists(lost, lost, known[0])), "utf-8")
+    with pytest.raises(InputError, match=r"it deletes the file .*, which was not added"):
+        PaimonTable(str(table)).scan(as_of=lost["id"])
+
+
+def _with_lists(
+    snapshot: dict[str, Any], first: dict[str, Any], second: dict[str, Any]
+) -> dict[str, Any]:
+    """A snapshot whose first list is the delta of one, and whose second is the base of another."""
+    found = dict(snapshot)
+    for end in ("", "Size"):
+        found[f"baseManifestList{end}"] = first.get(f"deltaManifestList{end}")
+        found[f"deltaManifestList{end}"] = second.get(f"baseManifestList{end}")
+    return found
+
+
 def _file_a_level(patch: pytest.MonkeyPatch) -> None:
     """Takes the last file of a level for all of it."""
 

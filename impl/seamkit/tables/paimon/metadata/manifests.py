@@ -217,15 +217,18 @@ VectorKey = tuple[bytes, int, str]
 def live_files(storage: Storage, snapshot: Snapshot) -> list[FileEntry]:
     """The data files of a snapshot, in the order in which they were added."""
     live: dict[tuple[object, ...], FileEntry] = {}
+    gone: dict[tuple[object, ...], FileEntry] = {}  # of files that were not added yet
     for manifest_list in (snapshot.base_list, snapshot.delta_list):
         for kind, entry in _entries(storage, manifest_list):
-            if kind == _ADD:
-                if live.setdefault(entry.identity, entry) is not entry:
-                    raise InputError(f"{entry.where}: the file {entry.name} is added twice")
-            elif live.pop(entry.identity, None) is None:
-                raise InputError(
-                    f"{entry.where}: it deletes the file {entry.name}, which was not added"
-                )
+            if kind != _ADD:
+                if live.pop(entry.identity, None) is None:
+                    gone[entry.identity] = entry
+            elif not gone.pop(entry.identity, None) and (
+                live.setdefault(entry.identity, entry) is not entry
+            ):
+                raise InputError(f"{entry.where}: the file {entry.name} is added twice")
+    for entry in gone.values():
+        raise InputError(f"{entry.where}: it deletes the file {entry.name}, which was not added")
     return list(live.values())
 
 
