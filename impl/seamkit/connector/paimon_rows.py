@@ -77,7 +77,8 @@ class _Rules:
         self.sequence = _names(self.options.get("sequence.field", ""))
         order = self.options.get("sequence.field.sort-order", "ascending").lower()
         self._descending = order == "descending"
-        self.passes_over = self._is("ignore-delete") or self._is(f"{self.engine}.ignore-delete")
+        ignored = self._is("ignore-delete") or self._is(f"{self.engine}.ignore-delete")
+        self.passes_over = ignored and self.engine != "aggregation"
         self.removes = self._is(f"{self.engine}.remove-record-on-delete")
         self.groups = [
             _SequenceGroup(_names(name[len("fields.") : -len(".sequence-group")]), _names(value))

@@ -112,7 +112,7 @@ class ReadOptions:
         engine: the merge engine of a table with a primary key.
         sequence_fields: columns that order rows of one key, before their sequence numbers.
         descending: whether rows with smaller values of them are later.
-        ignores_deletes: whether retracts are passed over.
+        ignores_deletes: whether retracts are passed over that files have: never by aggregations.
         removes_records: whether a retract removes a record that is otherwise put together.
         has_vectors: whether deletion vectors are written.
         highest_level: the level that full compactions write.
@@ -153,8 +153,11 @@ def read_options(schema: TableSchema) -> ReadOptions:
         engine=engine,
         sequence_fields=fields,
         descending=order == "descending",
-        ignores_deletes=_flag(options, "ignore-delete", where)
-        or _flag(options, f"{engine}.ignore-delete", where),
+        ignores_deletes=engine != "aggregation"
+        and (
+            _flag(options, "ignore-delete", where)
+            or _flag(options, f"{engine}.ignore-delete", where)
+        ),
         removes_records=removes,
         has_vectors=_flag(options, "deletion-vectors.enabled", where),
         highest_level=_highest_level(options, where),
