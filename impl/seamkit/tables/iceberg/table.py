@@ -319,10 +319,10 @@ def first_before(metadata: TableMetadata, begin: Moment | None) -> int | None:
     What was appended since stands in the child's own manifests, so Iceberg's `IncrementalScan`
     takes it, too.
     """
-    left = metadata.snapshots
-    gone = {str(one.parent_id): one.parent_id for one in left.values() if one.parent_id not in left}
-    if str(begin) in gone and str(begin) not in metadata.references:
-        return gone[str(begin)]
+    parents = {one.parent_id for one in metadata.snapshots.values() if one.parent_id is not None}
+    known = {str(id_): id_ for id_ in parents}
+    if str(begin) in known and str(begin) not in metadata.references:
+        return known[str(begin)]
     snapshot = None if begin is None else chosen_view(metadata, begin).snapshot
     return None if snapshot is None else snapshot.id
 

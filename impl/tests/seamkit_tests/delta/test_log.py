@@ -178,6 +178,17 @@ def test_a_file_that_is_removed_and_was_never_added_is_a_warning(tmp_path: Path)
         assert "removes none.parquet, which no commit up to it adds, nor 1 more" in warning.reason
 
 
+def test_a_file_that_one_commit_removes_and_adds_is_no_warning(tmp_path: Path) -> None:
+    """It is there, as it may be by another deletion vector, whether or not it was before."""
+    table = unpack_delta("overwrite", tmp_path)
+    newest = DeltaTable(str(table)).version
+    actions = map(json.loads, commit_path(table, newest).read_text("utf-8").splitlines())
+    add = next(action["add"] for action in actions if "add" in action) | {"path": "new.parquet"}
+    lines = [{"remove": {"path": "new.parquet", "dataChange": True}}, {"add": add}]
+    commit_path(table, newest + 1).write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    assert not DeltaTable(str(table)).scan().report().warnings
+
+
 def test_a_checkpoint_tells_what_was_added_before_it(tmp_path: Path) -> None:
     """What it neither has nor had is a warning; a file that it says was removed may go again."""
     table = unpack_delta("deltalake-optimized", tmp_path)

@@ -218,6 +218,9 @@ def test_appends_are_read_after_a_snapshot_that_has_expired(tmp_path: Path) -> N
         assert sorted(found["k"].to_pylist()) == wanted
     with pytest.raises(UsageError, match="there is no snapshot 1"):
         table.scan(query="incremental", begin=1)
+    whole = IcebergTable(str(made.folder / "metadata/v3.metadata.json"))
+    with pytest.raises(UsageError, match="None"):  # the first one's parent is no name
+        whole.scan(query="incremental", begin="None")
     with pytest.raises(ValueError, match="1"):
         peer.incremental_append_scan(from_snapshot_id_exclusive=1).to_arrow()
     with pytest.raises(UsageError, match="there is no snapshot 2"):
