@@ -30,7 +30,7 @@ static int flat_fits(const struct seam_column_type *type, const struct seam_node
     case SEAM_COLUMN_DECIMAL32:
     case SEAM_COLUMN_DECIMAL64:
     case SEAM_COLUMN_DECIMAL128:
-        return view->layout == SEAM_LAYOUT_FIXED && view->width_bytes == 16;
+        return view->layout == SEAM_LAYOUT_FIXED && strncmp(node->format, "d:", 2) == 0;
     default:
         return view->layout == SEAM_LAYOUT_FIXED &&
                view->width_bytes == seam_column_width(type->kind);
@@ -137,6 +137,12 @@ int64_t seam_hash_number(const struct seam_column_type *type, const struct seam_
     return (int64_t)((uint64_t)value << unused) >> unused;
 }
 
+void seam_hash_decimal(const struct seam_view *view, int64_t row, uint8_t bytes[16]) {
+    const uint8_t *at = fixed(view, row);
+    memset(bytes, at[view->width_bytes - 1] & 0x80 ? 0xFF : 0, 16);
+    memcpy(bytes, at, (size_t)view->width_bytes);
+}
+
 void seam_hash_value_of(const struct seam_column_type *type, const struct seam_node *node,
                         int64_t row, struct seam_hash_value *out) {
     const struct seam_view *view = &node->view;
@@ -167,8 +173,14 @@ void seam_hash_value_of(const struct seam_column_type *type, const struct seam_n
             number = micros_of(node, row);
         }
         break;
+    case SEAM_COLUMN_DECIMALV2:
+    case SEAM_COLUMN_DECIMAL32:
+    case SEAM_COLUMN_DECIMAL64:
+    case SEAM_COLUMN_DECIMAL128:
+        seam_hash_decimal(view, row, out->scratch); /* low bytes first */
+        return;
     default:
-        out->bytes = fixed(view, row); /* low bytes first: a narrow decimal is a wide one's start */
+        out->bytes = fixed(view, row);
         return;
     }
     memcpy(out->scratch, &number, sizeof number);

@@ -27,6 +27,9 @@ void seam_hash_value_of(const struct seam_column_type *type, const struct seam_n
 int64_t seam_hash_number(const struct seam_column_type *type, const struct seam_node *node,
                          int64_t row);
 
+/* The 16 bytes of an unscaled decimal, whichever width Arrow holds it in. */
+void seam_hash_decimal(const struct seam_view *view, int64_t row, uint8_t bytes[16]);
+
 /* Spark's rule for one value; nulls leave the state as it is. */
 uint32_t seam_hash_spark_value(const struct seam_column_type *type, const struct seam_node *node,
                                int64_t row, uint32_t state);

@@ -81,8 +81,10 @@ __extension__ typedef __int128 wide;
 __extension__ typedef unsigned __int128 unsigned_wide;
 
 static wide wide_at(const struct seam_view *view, int64_t row) {
+    uint8_t bytes[16];
     wide value;
-    memcpy(&value, view->data + (view->offset + row) * view->width_bytes, sizeof value);
+    seam_hash_decimal(view, row, bytes);
+    memcpy(&value, bytes, sizeof value);
     return value;
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
@@ -60,19 +61,13 @@ def retyped(array: pa.Array, kind: Any) -> pa.Array:
 
 
 def _as_dictionary(values: pa.Array, kind: Any) -> pa.Array:
-    if _is_flat(kind.value_type):
-        encoded = values.dictionary_encode()
-        indices, values = encoded.indices, encoded.dictionary
-    else:  # Arrow does not find the distinct ones
-        indices = np.arange(len(values))
+    indices = np.arange(len(values))
+    if not (pa.types.is_dictionary(values.type) or pa.types.is_run_end_encoded(values.type)):
+        with contextlib.suppress(pa.ArrowNotImplementedError):  # as nested ones and others are
+            encoded = values.dictionary_encode()
+            indices, values = encoded.indices, encoded.dictionary
     indices = counted_by(kind.index_type, indices, kind)
     return pa.DictionaryArray.from_arrays(indices, values, ordered=kind.ordered)
-
-
-def _is_flat(kind: Any) -> bool:
-    kinds = pa.types
-    encoded = kinds.is_dictionary(kind) or kinds.is_run_end_encoded(kind)
-    return not (encoded or kinds.is_nested(kind) or isinstance(kind, pa.BaseExtensionType))
 
 
 def counted_by(counter: Any, numbers: Any, kind: Any) -> pa.Array:

@@ -1,5 +1,6 @@
 """What a chunk gives back: the batch in the schema of the exchange, whatever the bytes lack."""
 
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -248,3 +249,11 @@ def test_a_dictionary_of_dictionaries_comes_back(format_: str) -> None:
         batch = _batch(one)
         bound = chunk_format(format_, batch.schema)
         _check(bound.decode(memoryview(bound.encode(batch))), batch)
+
+
+def test_a_dictionary_of_narrow_decimals_comes_back() -> None:
+    """Arrow counts no distinct decimals of 4 or 8 bytes."""
+    entries = pa.array([Decimal("1.25"), None, Decimal("-0.01")], pa.decimal32(9, 2))
+    batch = _batch(pa.DictionaryArray.from_arrays(pa.array([0, 2, None, 1], pa.int8()), entries))
+    bound = chunk_format("starrocks", batch.schema)
+    _check(bound.decode(memoryview(bound.encode(batch))), batch)

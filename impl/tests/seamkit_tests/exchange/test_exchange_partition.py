@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from seamkit.core._seam import ffi, lib
 
+from seambase.encodings import made_anew
 from seambase.errors import RefusedError, UsageError
 from seamkit.core.border import NativeMemoryError
 from seamkit.core.memory import TrackedAllocator
@@ -383,3 +384,29 @@ def test_random_texts_without_nulls_stay_with_their_keys(
         rows = [row for _, chunk in dealt for row in chunk.to_pylist()]
         assert len(rows) == times * len(expected)
         assert all(expected[row["k"]] == row["w"] for row in rows)
+
+
+@pytest.mark.parametrize("function", ["fnv", "crc32", "xxh3", "spark", "presto", "velox"])
+@pytest.mark.parametrize(
+    "kind",
+    [pa.decimal32(9, 2), pa.decimal32(3, 1), pa.decimal64(18, 2), pa.decimal64(5, 2)],
+    ids=str,
+)
+def test_narrow_decimals_hash_as_wide_ones(function: Any, kind: Any) -> None:
+    """Arrow has decimals of 4 and 8 bytes, too: which it is does not change where a row goes."""
+    most = Decimal(10**kind.precision - 1).scaleb(-kind.scale)
+    column = pa.array([most, None, Decimal(0), -most, Decimal(-1), Decimal("0.1")], kind)
+    for narrow in (
+        column,
+        column.slice(2),
+        pa.DictionaryArray.from_arrays(pa.array([5, 0, None, 1, 3], pa.int8()), column),
+        pa.ListArray.from_arrays(pa.array([0, 2, 2, 6], pa.int32()), column),
+        pa.StructArray.from_arrays([column], ["a"]),
+    ):
+        inner = pa.decimal128(kind.precision, kind.scale)
+        wide = narrow.cast(made_anew(narrow.type, lambda one: inner if one == kind else one))  # noqa: B023
+        hashes = [
+            hash_rows(pa.record_batch([array], ["c"]), PartitionRule(["c"], 1, function=function))
+            for array in (narrow, wide)
+        ]
+        assert hashes[0].tolist() == hashes[1].tolist()
