@@ -8,12 +8,15 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import pyarrow as pa
 
+from seambase.encodings import made_anew, plain_schema
 from seambase.errors import InputError, RefusedError, UsageError
 from seambase.foreign_arrow import BREAKS, check_unpacked, sound, sound_stream, stream_of
+from seambase.serde import SerdeField
 from seambase.type_fields import fields_of
 from seambase.wording import counted
 from seamkit.core.memory import TrackedAllocator
@@ -22,6 +25,7 @@ from seamkit.exchange.formats.chunk_bytes import ChunkOptions, ChunkWriter
 from seamkit.exchange.formats.chunk_reader import ChunkReader
 from seamkit.exchange.formats.retyped import in_schema, rebound
 from seamkit.serde.presto import read, write
+from seamkit.serde.presto.options import PageOptions
 from seamkit.serde.rows import serde as rows
 from seamkit.serde.stream.presto import Gatherer
 
@@ -158,7 +162,12 @@ def _structure(kind: pa.DataType) -> pa.DataType:
 
 
 def _presto(schema: pa.Schema, options: dict[str, Any], owner: TrackedAllocator) -> ChunkFormat:
-    fields = fields_of(schema, "presto")
+    nanos = PageOptions.of(options).timestamps == "lossless"
+
+    def words(of: pa.Schema) -> list[SerdeField]:
+        return fields_of(_with_nanos_as_timestamps(of) if nanos else of, "presto")
+
+    fields = words(schema)
     # Options by which a page depends on how its rows were handed over: no batch may join another.
     chosen = {"layout", "hash_tables", "preserve_encodings", "encodings"} & set(options)
 
@@ -167,7 +176,7 @@ def _presto(schema: pa.Schema, options: dict[str, Any], owner: TrackedAllocator)
         batch = next(pages, None)
         if batch is None or next(pages, None) is not None:
             raise InputError("a chunk is not one page")
-        return in_schema(batch, schema, "presto")
+        return in_schema(batch, schema, words)
 
     return ChunkFormat(
         "presto",
@@ -192,14 +201,27 @@ def _starrocks(schema: pa.Schema, options: dict[str, Any], owner: TrackedAllocat
 
 
 def _unsaferow(schema: pa.Schema, options: dict[str, Any], owner: TrackedAllocator) -> ChunkFormat:
-    fields = fields_of(schema, "spark")
+    words = partial(fields_of, language="spark")
+    fields = words(schema)
     return ChunkFormat(
         "unsaferow",
         lambda batch: rows.serialize("unsaferow", [batch], fields, options, allocator=owner),
         lambda data: in_schema(
-            rows.deserialize("unsaferow", data, fields, options, allocator=owner), schema, "spark"
+            rows.deserialize("unsaferow", data, fields, options, allocator=owner), schema, words
         ),
     )
+
+
+def _with_nanos_as_timestamps(schema: pa.Schema) -> pa.Schema:
+    """The schema with Velox's lossless timestamps as those of which Presto has a word."""
+
+    def turned(kind: pa.DataType) -> pa.DataType:
+        if kind == pa.timestamp("ms"):
+            raise UsageError(f"lossless timestamps are Arrow's timestamp[ns], not {kind}: cast it")
+        return pa.timestamp("ms") if kind == pa.timestamp("ns") else kind
+
+    fields = [field.with_type(made_anew(field.type, turned)) for field in plain_schema(schema)]
+    return pa.schema(fields)
 
 
 #: Formats by name.

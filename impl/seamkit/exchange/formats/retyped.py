@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
-from seambase.type_fields import fields_of
-from seambase.types import Language
+from seambase.serde import SerdeField
 from seamkit.serde.stream.result import flattened
 
+#: An engine's fields of a schema.
+Words = Callable[[pa.Schema], Sequence[SerdeField]]
 
-def in_schema(batch: pa.RecordBatch, schema: pa.Schema, language: Language) -> pa.RecordBatch:
+
+def in_schema(batch: pa.RecordBatch, schema: pa.Schema, words: Words) -> pa.RecordBatch:
     """The batch in the exchange's own schema.
 
     The bytes do not say what may be null, how wide offsets were, and what was a dictionary or runs.
@@ -24,18 +27,18 @@ def in_schema(batch: pa.RecordBatch, schema: pa.Schema, language: Language) -> p
     Args:
         batch: as it was read.
         schema: of the exchange.
-        language: in whose words the types of both must be the same.
+        words: in which the types of both must be the same.
     """
     if batch.schema.types != schema.types or batch.schema.names != schema.names:
-        _check_words(batch.schema, schema, language)
+        _check_words(batch.schema, schema, words)
         columns = map(flattened, batch.columns)
         arrays = [retyped(*both) for both in zip(columns, schema.types, strict=True)]
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
     return rebound(batch, schema)
 
 
-def _check_words(given: pa.Schema, schema: pa.Schema, language: Language) -> None:
-    found, wanted = fields_of(given, language), fields_of(schema, language)
+def _check_words(given: pa.Schema, schema: pa.Schema, words: Words) -> None:
+    found, wanted = words(given), words(schema)
     if [(one.name, one.type) for one in found] != [(one.name, one.type) for one in wanted]:
         raise InputError(f"a chunk of another schema: {given.types}, not {schema.types}")
 

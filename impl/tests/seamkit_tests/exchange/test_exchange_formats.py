@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from seambase.errors import InputError, RefusedError
+from seambase.errors import InputError, RefusedError, UsageError
 from seambase.types import IpAddressType
 from seambench.seams.serde.values import plain_values
 from seamkit.core.memory import TrackedAllocator
@@ -257,3 +257,18 @@ def test_a_dictionary_of_narrow_decimals_comes_back() -> None:
     batch = _batch(pa.DictionaryArray.from_arrays(pa.array([0, 2, None, 1], pa.int8()), entries))
     bound = chunk_format("starrocks", batch.schema)
     _check(bound.decode(memoryview(bound.encode(batch))), batch)
+
+
+def test_lossless_timestamps_of_velox_come_back() -> None:
+    """Velox's workers send each other seconds and nanoseconds unless told otherwise."""
+    options = {"dialect": "velox", "timestamps": "lossless"}
+    times = pa.array([0, None, -1, 10**18 + 1, -(2**63)], pa.timestamp("ns"))
+    lists = pa.LargeListArray.from_arrays(pa.array([0, 1, 1, 3, 4, 5], pa.int64()), times)
+    for column in (times, lists, times.dictionary_encode()):
+        batch = _batch(column)
+        bound = chunk_format("presto", batch.schema, options)
+        _check(bound.decode(memoryview(bound.encode(batch))), batch)
+    with pytest.raises(UsageError, match=r"timestamp\[ns\], not timestamp\[ms\]: cast it"):
+        chunk_format("presto", pa.schema([("t", pa.list_(pa.timestamp("ms")))]), options)
+    with pytest.raises(RefusedError, match=r"no type of Presto holds Arrow's timestamp\[ns\]"):
+        chunk_format("presto", batch.schema)
