@@ -18,7 +18,7 @@ from pyarrow import orc
 
 from seambase.errors import InputError, RefusedError
 from seamkit.files.footers.calendars import proleptic
-from seamkit.files.footers.orc_footer import OrcFooter, kinds
+from seamkit.files.footers.orc_footer import OrcFooter, is_instant, kinds
 from seamkit.files.parquet import check_names
 from seamkit.files.promotion import (
     LOSSLESS,
@@ -38,6 +38,8 @@ UTC = frozenset(("", "UTC", "GMT", "Etc/UTC", "Etc/GMT", "Z"))
 
 _BEYOND_NANOSECONDS = "out of range for nanosecond resolution"
 """What pyarrow says, which has no other unit for ORC."""
+_ZONE_NOT_KNOWN = "Time zone file"
+"""What pyarrow says does not exist, of times that are no instants."""
 
 
 class OrcReader(FileReader):
@@ -52,10 +54,16 @@ class OrcReader(FileReader):
         rules: TypeRules = LOSSLESS,
         *,
         by_calendar: bool = False,
+        by_clock: bool = False,
     ) -> None:
-        """Open a file; `by_calendar`: days are numbered by the calendar that its footer states."""
+        """Open a file.
+
+        `by_calendar`: days are numbered by the calendar that its footer states.
+        `by_clock`: an instant is that at which the writer's clock shows what the one of UTC should.
+        """
         self._rules = rules
         self._by_calendar = by_calendar
+        self._by_clock = by_clock
         self.name = storage.full(path)
         self._content = storage.open(path)
         self.size_bytes: int = self._content.size()
@@ -97,6 +105,14 @@ class OrcReader(FileReader):
         }
         return FileStatistics(self.num_rows, {**lacked, **own})
 
+    def unplaced(self) -> Mapping[str, tuple[int, int]]:
+        """Ranges of instants by a clock, as they are stored, where no zone tells which it is.
+
+        They are milliseconds. Java's library names a zone only where some times are no instants.
+        """
+        is_open = self._by_clock and any(is_instant(field.type) for field in self.schema)
+        return self._footer.instants() if is_open and "" in self._footer.zones() else {}
+
     def read(self, wanted: RowsWanted) -> Iterator[pa.RecordBatch]:
         """See `FileReader.read`; stripes are decoded one by one, texts as they are."""
         schema, batch_rows = wanted.schema, wanted.batch_rows
@@ -114,12 +130,12 @@ class OrcReader(FileReader):
         rows = 0
         for number, stripe in enumerate(self._stripes(present)):
             rows += stripe.num_rows
+            zone = zones[number] if number < len(zones) else ""
             for name, first in stored.items():
                 place, where = stripe.schema.names.index(name), f"{self.name}: column {name!r}"
-                values = self._restored(stripe.column(place), first, where)
+                values = self._restored(stripe.column(place), first, zone, where)
                 stripe = stripe.set_column(place, stripe.schema.field(place), values)
-            zone = zones[number] if number < len(zones) else ""
-            logical = partial(_logical, zone=zone)
+            logical = partial(_logical, zone="" if self._by_clock else zone)
             for begin in range(0, stripe.num_rows, batch_rows):
                 batch = stripe.slice(begin, batch_rows)
                 yield resolve_batch(batch, schema, self._rules, self.name, logical)
@@ -131,16 +147,19 @@ class OrcReader(FileReader):
         for field in self.schema:
             own = range(number, number + len(list(kinds(field.type))))
             is_dated = self._by_calendar and has_within(pa.types.is_date, field.type)
+            is_timed = self._by_clock and has_within(is_instant, field.type)
             # Only texts ask the footer, which is unpacked for it.
             has_texts = has_within(is_text_or_bytes, field.type)
             has_chars = has_texts and not self._footer.chars.isdisjoint(own)
-            if field.name in names and (is_dated or has_chars):
+            if field.name in names and (is_dated or is_timed or has_chars):
                 found[field.name] = number
             number = own.stop
         return found
 
-    def _restored(self, column: pa.Array, number: int, where: str) -> pa.Array:
+    def _restored(self, column: pa.Array, number: int, zone: str, where: str) -> pa.Array:
         """A column's days by the proleptic calendar, and texts of a length without its blanks.
+
+        Instants of a clock are what that of a zone shows, as if it were UTC's.
 
         Java's library fills these up as it writes, and takes all blanks at their end away as it
         reads.
@@ -149,11 +168,13 @@ class OrcReader(FileReader):
         if number in self._footer.chars and is_text_or_bytes(kind):
             return pc.ascii_rtrim(column, " ")
         if not pa.types.is_nested(kind):
+            if self._by_clock and is_instant(kind) and zone not in UTC:
+                return pc.cast(_shown(column, zone, where), kind)
             is_date = self._by_calendar and pa.types.is_date(kind)
             return proleptic(column, self._footer.calendar, where) if is_date else column
         inner, number = [], number + 1
         for part in inner_of(column):
-            inner.append(self._restored(part, number, where))
+            inner.append(self._restored(part, number, zone, where))
             number += len(list(kinds(part.type)))
         return with_inner(column, kind, inner)
 
@@ -177,7 +198,20 @@ class OrcReader(FileReader):
                         f"{self.name}: stripe {number} has a time before 1677-09-21 or after "
                         "2262-04-11, which is not supported in ORC"
                     ) from error
+                if _ZONE_NOT_KNOWN in str(error):
+                    raise RefusedError(
+                        f"{self.name}: the zone of the writer of stripe {number} is not known"
+                    ) from error
                 raise InputError(f"{self.name}: stripe {number} is broken ({error})") from error
+
+
+def _shown(instants: pa.Array, zone: str, where: str) -> pa.Array:
+    """What the clocks of a zone show; Java has names such as GMT+08:00 too."""
+    name = zone.removeprefix("GMT") if zone.startswith(("GMT+", "GMT-")) else zone
+    try:
+        return pc.local_timestamp(pc.cast(instants, pa.timestamp(instants.type.unit, name)))
+    except pa.ArrowInvalid as error:
+        raise RefusedError(f"{where}: the zone {zone!r} of its writer is not known") from error
 
 
 def _check_texts(kind: pa.DataType) -> None:

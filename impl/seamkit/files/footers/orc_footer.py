@@ -4,7 +4,7 @@ The file ends with its footer, a postscript and the postscript's length in one b
 lists stripes, each stripe ends with a footer of its own, and statistics of stripes lie before the
 file's footer (ORC specification v1, "File Tail"). All are protobuf messages, in compressed chunks
 behind three bytes of length and a flag. Statistics count values and have the least and the greatest
-ones ("Column Statistics"); floating-point numbers and moments are passed over.
+ones ("Column Statistics"); floating-point numbers are passed over, and so are moments in `ranges`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ _JAVA = "ORC_JAVA"
 _OFFSET, _INDEX, _DATA, _FOOTER, _ROWS = 1, 2, 3, 4, 5  # of a stripe
 _ZONE = 3  # of a stripe's footer
 _COLUMNS = 1  # of the statistics of all stripes and of one
-_VALUES, _OF_TEXTS, _OF_BYTES = 1, 4, 8  # of the statistics of a column
+_VALUES, _OF_TEXTS, _OF_BYTES, _OF_TIMES = 1, 4, 8, 9  # of the statistics of a column
+_LEAST_IN_UTC, _MOST_IN_UTC = 3, 4  # of times
 _TEXT_SUM, _BYTE_SUM = 3, 1
 _CODECS = {"ZLIB": "deflate", "SNAPPY": "snappy", "LZ4": "lz4", "ZSTD": "zstd"}
 _OFFSET_BYTES = 4
@@ -98,11 +99,7 @@ class OrcFooter:
 
     def ranges(self, schema: pa.Schema) -> dict[str, Known]:
         """What the footer says of columns, but of those that pyarrow gives another type."""
-        statistics = [
-            value
-            for number, value in fields(self._footer, f"{self.name}, footer")
-            if number == _STATISTICS and isinstance(value, memoryview)
-        ]
+        statistics = self._statistics()
         # Those of the first writers did not put texts of several stripes in one order (HIVE-8732).
         has_texts = self.opened.writer_version != "ORIGINAL"
         found, number, rows = {}, 1, self.opened.nrows  # the first one is the row
@@ -116,6 +113,29 @@ class OrcFooter:
                 )
             number += len(list(kinds(field.type)))
         return found
+
+    def instants(self) -> dict[str, tuple[int, int]]:
+        """The least and the greatest instant of columns of such, in milliseconds."""
+        statistics = self._statistics()
+        found, number = {}, 1  # the first one is the row
+        for field in self.opened.schema:
+            if is_instant(field.type) and number < len(statistics):
+                where = f"{self.name}, column {field.name!r}"
+                times = dict(fields(statistics[number], where)).get(_OF_TIMES)
+                known = dict(fields(times, where)) if isinstance(times, memoryview) else {}
+                least, most = known.get(_LEAST_IN_UTC), known.get(_MOST_IN_UTC)
+                if isinstance(least, int) and isinstance(most, int):
+                    found[field.name] = _signed(least), _signed(most)
+            number += len(list(kinds(field.type)))
+        return found
+
+    def _statistics(self) -> list[memoryview]:
+        """Those of all columns, by ORC's numbers."""
+        return [
+            value
+            for number, value in fields(self._footer, f"{self.name}, footer")
+            if number == _STATISTICS and isinstance(value, memoryview)
+        ]
 
     @property
     def _end(self) -> int:
@@ -258,6 +278,15 @@ def column_range(
     return (nulls, *ends) if count else (nulls, None, None)
 
 
+def is_instant(kind: pa.DataType) -> bool:
+    """Whether values are instants, times of UTC."""
+    return bool(pa.types.is_timestamp(kind) and kind.tz is not None)
+
+
+def _signed(stored: int) -> int:
+    return stored >> 1 ^ -(stored & 1)
+
+
 def _message(kind: pa.DataType) -> int | None:
     """The field that tells of values of a type; None where none is relied on."""
     tests = pa.types
@@ -275,7 +304,7 @@ def _value(stored: int | memoryview | None, kind: pa.DataType, where: str) -> pa
         return None
     try:
         if isinstance(stored, int):
-            value = stored >> 1 ^ -(stored & 1)
+            value = _signed(stored)
             wide = pa.int32() if pa.types.is_date32(kind) else pa.int64()
             return pa.scalar(value, wide).cast(kind)
         text = bytes(stored).decode()

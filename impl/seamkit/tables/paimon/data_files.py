@@ -209,6 +209,9 @@ class OrcTypes(TimesAsNumbers, PaimonTypes):
 
 
 _TYPES, _UNMARKED, _ORC_TYPES = PaimonTypes(), UnmarkedTimes(), OrcTypes()
+#: Whether ORC files have instants by their writer's clock, as they do unless it says otherwise.
+_OF_CLOCKS = "orc.timestamp-ltz.legacy.type"
+_SECOND = 1000
 
 
 def open_data_file(
@@ -225,7 +228,7 @@ def open_data_file(
     """
     own_storage, path = located(storage, folder, entry.name, entry.external_path)
     written = schema if entry.schema_id == schema.id else schemas.load(entry.schema_id)
-    reader = _reader(own_storage, path, _UNMARKED if _keeps_times(written, schema) else _TYPES)
+    reader = _reader(own_storage, path, written, schema)
     size_bytes = entry.size_bytes if isinstance(reader, ParquetReader) else None
     check_size(reader, size_bytes, entry.rows, "the manifest")
     expected = [own.name for own in written.fields]
@@ -248,6 +251,8 @@ def open_data_file(
             _check_ranges(reader, entry, written)
         stated = file_statistics(entry, schema, schemas, schema.by_name)
         check_stated(found, stated, "its manifest", by_java=True)
+        if isinstance(reader, OrcReader):
+            _check_clock(reader, file_statistics(entry, written, schemas, written.by_name))
 
     reader.once(("as stated", is_live, *entry.stated), check)
     return found
@@ -316,6 +321,24 @@ def _check_ranges(reader: FileReader, entry: FileEntry, written: TableSchema) ->
     )
 
 
+def _check_clock(reader: OrcReader, stated: FileStatistics) -> None:
+    """Raise RefusedError if a file does not tell by which clock its instants are.
+
+    Java's are those of UTC where the manifest, which always has instants of UTC, has the same.
+    """
+    for name, (least, most) in reader.unplaced().items():
+        known = stated.columns.get(name, ColumnRange())
+        for stored, end in ((least, known.least), (most, known.greatest)):
+            if end is None or not end.is_valid:
+                continue
+            told = pc.cast(end, pa.timestamp("ms", "UTC"), safe=False).value
+            if abs(told - stored) >= _SECOND:
+                raise RefusedError(
+                    f"{reader.name}: the instants of column {name!r} are by the clock of its "
+                    "writer, and it does not say in which zone; this is not supported"
+                )
+
+
 def _keeps_times(written: TableSchema, schema: TableSchema) -> bool:
     """Whether columns with timestamps have the types that they were written with."""
     before = {own.id: own.type for own in written.fields}
@@ -326,13 +349,14 @@ def _keeps_times(written: TableSchema, schema: TableSchema) -> bool:
     )
 
 
-def _reader(storage: Storage, path: str, rules: PaimonTypes) -> FileReader:
-    """The reader of a file; where files tell no more than they must, by rules of Parquet's."""
+def _reader(storage: Storage, path: str, written: TableSchema, schema: TableSchema) -> FileReader:
+    """The reader of a file that was written by a schema."""
     kind = path.rpartition(".")[2]
     if kind == "parquet":
-        return ParquetReader(storage, path, rules)
+        return ParquetReader(storage, path, _UNMARKED if _keeps_times(written, schema) else _TYPES)
     if kind == "orc":
-        return OrcReader(storage, path, _ORC_TYPES)
+        by_clock = written.options.get(_OF_CLOCKS, "true").lower() == "true"
+        return OrcReader(storage, path, _ORC_TYPES, by_clock=by_clock)
     if kind == "avro":
         return AvroReader(storage, path, _TYPES)
     raise RefusedError(f"{storage.full(path)}: data files in {kind!r} are not supported")

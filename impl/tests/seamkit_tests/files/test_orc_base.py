@@ -98,6 +98,72 @@ def test_timestamps_are_the_clock_on_the_wall_of_the_writer(tmp_path: Path) -> N
     assert batch.column("t").to_pylist() == [NOON.replace(hour=17, tzinfo=UTC)]
 
 
+def in_zone(folder: Path, kind: pa.DataType, value: Any, zone: bytes = b"EST") -> Path:
+    """A file whose stripe names a zone."""
+    path = folder / "a.orc"
+    table = pa.table({"t": pa.array([value, None], kind)})
+    orc.write_table(table, str(path), compression="uncompressed")
+    content = path.read_bytes()
+    assert content.count(b"GMT") == 1
+    path.write_bytes(content.replace(b"GMT", zone))
+    return path
+
+
+INSTANT = pa.timestamp("ns", "UTC")
+NOON_IN_UTC = NOON.replace(tzinfo=UTC)
+SHOWN = NOON_IN_UTC.replace(hour=7)
+
+# Type in the file, value as written, by the clock and by UTC.
+CLOCKS: list[tuple[pa.DataType, Any, Any, Any]] = [
+    (INSTANT, NOON_IN_UTC, SHOWN, NOON_IN_UTC),
+    (pa.list_(INSTANT), [NOON_IN_UTC, None], [SHOWN, None], [NOON_IN_UTC, None]),
+    (pa.timestamp("ns"), NOON, NOON_IN_UTC, NOON_IN_UTC.replace(hour=17)),
+]
+
+
+@pytest.mark.parametrize(("have", "value", "by_clock", "by_utc"), CLOCKS)
+def test_instants_are_what_the_writers_clock_shows(
+    tmp_path: Path, have: pa.DataType, value: Any, by_clock: Any, by_utc: Any
+) -> None:
+    """So Java has it, where the format says so: a clock of EST shows 7:00 at noon in UTC."""
+    kind = pa.timestamp("us", "UTC")
+    schema = pa.schema([("t", pa.list_(kind) if pa.types.is_list(have) else kind)])
+    path = in_zone(tmp_path, have, value)
+    for option, expected in ((True, by_clock), (False, by_utc)):
+        reader = OrcReader(Storage(str(tmp_path)), path.name, by_clock=option)
+        (batch,) = reader.batches(schema, 10, use_threads=False)
+        assert batch.column("t").to_pylist() == [expected, None]
+
+
+def test_times_without_a_zone_stay_as_they_are(tmp_path: Path) -> None:
+    """No clock shows others."""
+    schema = pa.schema([("t", pa.timestamp("us"))])
+    path = in_zone(tmp_path, pa.timestamp("ns"), NOON)
+    reader = OrcReader(Storage(str(tmp_path)), path.name, by_clock=True)
+    (batch,) = reader.batches(schema, 10, use_threads=False)
+    assert batch.column("t").to_pylist() == [NOON, None]
+
+
+@pytest.mark.parametrize("kind", [INSTANT, pa.timestamp("ns")], ids=str)
+def test_zones_that_are_not_known_are_refused(tmp_path: Path, kind: pa.DataType) -> None:
+    """The file is not broken: databases of zones differ."""
+    path = in_zone(tmp_path, kind, NOON, b"XYZ")
+    reader = OrcReader(Storage(str(tmp_path)), path.name, by_clock=True)
+    with pytest.raises(RefusedError, match=r"zone .* not known"):
+        list(reader.batches(pa.schema([("t", pa.timestamp("us", "UTC"))]), 10, use_threads=False))
+
+
+def test_a_clock_without_a_zone_is_told(tmp_path: Path) -> None:
+    """Instants by the clock have ranges as they are stored where their stripe names no zone."""
+    path = in_zone(tmp_path, INSTANT, NOON_IN_UTC)
+    for by_clock in (True, False):
+        reader = OrcReader(Storage(str(tmp_path)), path.name, by_clock=by_clock)
+        assert reader.unplaced() == {}
+        reader._footer.zones = lambda: [""]  # type: ignore[method-assign]
+        stored = int(NOON_IN_UTC.timestamp() * 1000)
+        assert reader.unplaced() == ({"t": (stored, stored)} if by_clock else {})
+
+
 @pytest.mark.parametrize("year", [1, 1677, 2263, 9999])
 def test_times_that_nanoseconds_do_not_reach_are_refused_as_such(tmp_path: Path, year: int) -> None:
     """The file is not broken: pyarrow has ORC's times in nanoseconds alone."""

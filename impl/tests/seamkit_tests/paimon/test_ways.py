@@ -1,5 +1,6 @@
 """Paimon tables by every way to read: golden ones, cut ones, files outside, indexes, old times."""
 
+import datetime as dt
 import io
 import itertools
 import json
@@ -17,6 +18,7 @@ import pytest
 import seamkit
 from seambase.errors import InputError, RefusedError
 from seamkit.avro.data_file import read_container
+from seamkit.files.footers.orc_footer import OrcFooter
 from seamkit.tables.paimon import planning
 from seamkit.tables.paimon.planning import by_bucket
 from seamkit.tables.paimon.table import PaimonTable
@@ -101,6 +103,61 @@ def test_files_are_read_where_their_manifest_says(name: str, tmp_path: Path) -> 
         file.unlink()
     with pytest.raises(InputError, match="outside"):
         rows_of_table(table)
+
+
+@pytest.mark.parametrize(
+    ("option", "zone", "hours"),
+    [({}, "EST", -5), ({"legacy": "TRUE"}, "GMT+08:00", 8), ({"legacy": "false"}, "EST", 0)],
+    ids=str,
+)
+def test_instants_in_orc_are_by_the_clock_of_their_writer(
+    option: dict[str, str], zone: str, hours: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where Java ran, as a stripe names it; unless the schema says that they are those of UTC."""
+    table = unpack_paimon("append-types-orc", tmp_path)
+    written = _instants(table)
+    known = {f"orc.timestamp-ltz.{word}.type": value for word, value in option.items()}
+    _with_options(table, known)
+    monkeypatch.setattr(OrcFooter, "zones", lambda _: [zone])
+    late = dt.timedelta(hours=hours)
+    assert _instants(table) == [value and value + late for value in written]
+    later = {"orc.timestamp-ltz.legacy.type": "true" if hours == 0 else "false"}
+    _with_options(table, later, "1")
+    assert _instants(table) == [value and value + late for value in written]
+
+
+def test_instants_in_orc_by_a_clock_nobody_knows_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stripes without times name no zone; the manifest tells whether it was that of UTC."""
+    table = unpack_paimon("append-types-orc", tmp_path)
+    written = _instants(table)
+    monkeypatch.setattr(OrcFooter, "zones", lambda _: [""])
+    assert _instants(table) == written
+    stored = OrcFooter.instants
+
+    def early(footer: OrcFooter) -> dict[str, tuple[int, int]]:
+        return {name: (least, most - hour) for name, (least, most) in stored(footer).items()}
+
+    hour = 3_600_000
+    monkeypatch.setattr(OrcFooter, "instants", early)
+    with pytest.raises(RefusedError, match="column 'ts' are by the clock of its writer"):
+        _instants(table)
+    _with_options(table, {"orc.timestamp-ltz.legacy.type": "false"})
+    assert _instants(table) == written
+
+
+def _instants(table: Path) -> list[dt.datetime | None]:
+    found: list[dt.datetime | None] = seamkit.open_table(table).to_arrow(["ts"])["ts"].to_pylist()
+    return sorted(found, key=str)
+
+
+def _with_options(table: Path, options: dict[str, str], number: str = "0") -> None:
+    """Let the schema of a number be the first one with more options."""
+    folder = table / "schema"
+    schema: dict[str, Any] = json.loads((folder / "schema-0").read_text("utf-8"))
+    schema |= {"id": int(number), "options": schema["options"] | options}
+    (folder / f"schema-{number}").write_text(json.dumps(schema), "utf-8")
 
 
 @pytest.fixture
