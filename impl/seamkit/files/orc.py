@@ -36,6 +36,7 @@ from seamkit.files.storage import Storage, read_part
 UTC = frozenset(("", "UTC", "GMT", "Etc/UTC", "Etc/GMT", "Z"))
 """Names of the zone whose clock shows instants as they are counted, and of none."""
 
+_UNITS = {"s": "second", "ms": "millisecond", "us": "microsecond", "ns": "nanosecond"}
 _BEYOND_NANOSECONDS = "out of range for nanosecond resolution"
 """What pyarrow says, which has no other unit for ORC."""
 _ZONE_NOT_KNOWN = "Time zone file"
@@ -226,11 +227,11 @@ def _logical(column: pa.Array, want: pa.DataType, zone: str) -> pa.Array:
     """Values in the type that ORC has no word for; others as they are."""
     have = column.type
     if pa.types.is_timestamp(have) and pa.types.is_timestamp(want):
-        # Nanoseconds, which ORC always has; those below the table's unit are cut off.
-        walls = pc.cast(column, pa.timestamp(want.unit, have.tz), safe=False)
-        if want.tz is None or have.tz is not None:
-            return pc.cast(walls, want)
-        if zone not in UTC:
+        # Nanoseconds, which ORC always has; those below the table's unit are cut off, which before
+        # 1970, too, makes a time an earlier one, as for Java's readers.
+        whole = pc.floor_temporal(pc.cast(column, pa.timestamp("ns")), unit=_UNITS[want.unit])
+        walls = pc.cast(whole, pa.timestamp(want.unit))
+        if want.tz is not None and have.tz is None and zone not in UTC:
             walls = pc.assume_timezone(walls, zone, ambiguous="earliest", nonexistent="latest")
         return pc.cast(walls, want)
     if pa.types.is_binary(have) and pa.types.is_fixed_size_binary(want):

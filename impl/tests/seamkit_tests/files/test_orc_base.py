@@ -74,6 +74,19 @@ def test_types(
     assert result.column("gone").null_count == 3
 
 
+@pytest.mark.parametrize("zones", [(None, None), (None, "UTC"), ("UTC", "UTC"), ("UTC", None)])
+@pytest.mark.parametrize(("unit", "each"), [("us", 10**3), ("ms", 10**6), ("s", 10**9), ("ns", 1)])
+def test_digits_below_a_unit_are_cut_off_before_1970_too(
+    unit: str, each: int, zones: tuple[str | None, str | None], tmp_path: Path
+) -> None:
+    """As Spark and Iceberg floor ORC's nanoseconds: the last one of 1969 is of 1969."""
+    numbers = [-1, -999, -1000, -(10**9) - 1, 0, None, 1, 1999, 10**18 + 1, -(9 * 10**18) - 1]
+    have, want = (pa.timestamp(*one) for one in zip(("ns", unit), zones, strict=True))
+    table = pa.table({"t": pa.array(numbers, pa.int64()).cast(have)})
+    found = read(tmp_path, table, pa.schema([("t", want)]), rows=3)["t"].cast(pa.int64())
+    assert found.to_pylist() == [None if one is None else one // each for one in numbers]
+
+
 @pytest.mark.parametrize("compression", ["uncompressed", "zlib", "snappy", "zstd"])
 def test_stripes_and_codecs(tmp_path: Path, compression: str) -> None:
     """Every stripe is read, and its zone found, whatever compresses the footers."""

@@ -234,6 +234,19 @@ def test_times_of_day_in_orc_are_numbers(tmp_path: Path) -> None:
         assert opened.scan(filter=condition).count_rows() == count
 
 
+@pytest.mark.parametrize("kind", ["timestamp", "timestamptz"])
+def test_nanoseconds_of_imported_orc_are_cut_off_before_1970_too(kind: str, tmp_path: Path) -> None:
+    """Iceberg's reader of ORC floors them: what lies before 1970 stays there."""
+    table = _InOrc(tmp_path / "t", [{"id": 1, "name": "x", "required": False, "type": kind}])
+    zone = "UTC" if kind == "timestamptz" else None
+    rows = pa.table({"x": pa.array([-1, -1001, 1999], pa.int64()).cast(pa.timestamp("ns", zone))})
+    table.commit(MadeCommit([MadeFile("a.orc", rows, changed={"file_format": "ORC"})]))
+    opened = IcebergTable(str(table.folder))
+    assert opened.scan().to_table()["x"].cast(pa.int64()).to_pylist() == [-1, -2, 1]
+    epoch = pa.scalar(0, pa.timestamp("us", zone))
+    assert opened.scan(filter=pc.field("x") < epoch).count_rows() == 2
+
+
 def test_bounds_of_shapes_rule_nothing_out(tmp_path: Path) -> None:
     """They are corners of a box, not the least and the greatest bytes."""
     column = {"id": 2, "name": "x", "required": False, "type": "geometry"}
