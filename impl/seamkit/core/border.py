@@ -12,12 +12,14 @@ import mmap
 import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from seambase.encodings import made_anew
 from seambase.errors import InputError, RefusedError, SeambenchError, UsageError
 from seamkit.core._seam import ffi, lib
 
@@ -166,27 +168,43 @@ def batch_of(
 
 
 def without_views(array: pa.Array) -> pa.Array:
-    """The array, a copy of it where it is of string or binary views, which the core does not read.
+    """The array, a copy of it where string or binary views are in it, which the core does not read.
 
-    Views inside nested types stay: the core refuses them by name.
+    At every depth, but for dictionaries and runs of views within nested types: the core refuses
+    those by name.
     """
-    if pa.types.is_string_view(array.type):
-        return array.cast(pa.large_string())
-    if pa.types.is_binary_view(array.type):
-        return array.cast(pa.large_binary())
-    return array
+    kind = array.type
+    if pa.types.is_dictionary(kind):
+        entries = array.dictionary
+        plain = without_views(entries)
+        if plain is entries:
+            return array
+        return pa.DictionaryArray.from_arrays(array.indices, plain, ordered=kind.ordered)
+    if pa.types.is_run_end_encoded(kind):
+        values = array.values
+        plain = without_views(values)
+        if plain is values:
+            return array
+        runs = pa.run_end_encoded(kind.run_end_type, plain.type)
+        parts = [array.run_ends, plain]
+        return pa.Array.from_buffers(runs, len(array), [None], 0, array.offset, parts)
+    wanted = _viewless(kind)
+    return array if wanted == kind else array.cast(wanted)
+
+
+@lru_cache(maxsize=256)
+def _viewless(kind: pa.DataType) -> pa.DataType:
+    wide = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+    return made_anew(kind, lambda one: wide.get(one, one))
 
 
 def batch_without_views(batch: pa.RecordBatch) -> pa.RecordBatch:
     """The batch, its columns as `without_views` gives them."""
-    kinds = pa.types
-    if not any(
-        kinds.is_string_view(kind) or kinds.is_binary_view(kind) for kind in batch.schema.types
-    ):
+    columns = batch.columns
+    plain = list(map(without_views, columns))
+    if all(one is other for one, other in zip(plain, columns, strict=True)):
         return batch
-    return pa.RecordBatch.from_arrays(
-        list(map(without_views, batch.columns)), names=batch.schema.names
-    )
+    return pa.RecordBatch.from_arrays(plain, names=batch.schema.names)
 
 
 def concat_batches(

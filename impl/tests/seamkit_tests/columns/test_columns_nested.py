@@ -181,6 +181,9 @@ def test_fields_are_found_by_name() -> None:
         ]
 
 
+_ENTRIES = pa.ListArray.from_arrays(
+    pa.array([0, 1], pa.int32()), pa.array(["x"], pa.string_view()).dictionary_encode()
+)
 _TWO = pa.StructArray.from_arrays([pa.array([1], pa.int32())] * 2, ["a", "a"])
 
 
@@ -190,7 +193,7 @@ _TWO = pa.StructArray.from_arrays([pa.array([1], pa.int32())] * 2, ["a", "a"])
         ("array<int>", pa.array([["x"]]), "'item' of format 'u' cannot be appended to a int"),
         ("array<int>", pa.array([1], pa.int32()), "format 'i' cannot be appended to a array"),
         ("array<int>", pa.array([[1]], pa.list_(pa.int32(), 1)), "column 'item'|is not supported"),
-        ("array<string>", pa.array([["x"]], pa.list_(pa.string_view())), "'item'"),
+        ("array<string>", _ENTRIES, "'item'|has no flat view"),
         ("map<string,int>", pa.array([[("a", "b")]], pa.map_("string", "string")), "'value'"),
         ("map<string,int>", pa.array([[1]], pa.list_(pa.int32())), "cannot be appended to a map"),
         ("struct<b:bigint>", pa.array([{"a": 1}]), "has not one field 'b'"),

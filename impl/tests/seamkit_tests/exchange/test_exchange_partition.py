@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from seamkit.core._seam import ffi, lib
 
-from seambase.encodings import made_anew
+from seambase.encodings import made_anew, plain_schema
 from seambase.errors import RefusedError, UsageError
+from seambench.seams.serde.values import plain_values
 from seamkit.core.border import NativeMemoryError
 from seamkit.core.memory import TrackedAllocator
 from seamkit.exchange.partition import Partitioner, PartitionRule, hash_rows, parts_of
@@ -410,3 +411,31 @@ def test_narrow_decimals_hash_as_wide_ones(function: Any, kind: Any) -> None:
             for array in (narrow, wide)
         ]
         assert hashes[0].tolist() == hashes[1].tolist()
+
+
+_VIEWS = pa.array(["a", None, "a text that is longer than a view holds", "", "b"], pa.string_view())
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.ListArray.from_arrays(pa.array([0, 2, None, 3, 5], pa.int32()), _VIEWS),
+        pa.LargeListArray.from_arrays(pa.array([0, 0, 2, 4, 5], pa.int64()), _VIEWS),
+        pa.StructArray.from_arrays([_VIEWS.slice(1), _VIEWS.cast(pa.binary_view()).slice(1)], "ab"),
+        pa.MapArray.from_arrays(
+            pa.array([0, 2, 2, None, 3], pa.int32()), pa.array(["k", "l", "k"]), _VIEWS.slice(0, 3)
+        ),
+        pa.DictionaryArray.from_arrays(pa.array([2, None, 1, 2], pa.int8()), _VIEWS),
+        pa.RunEndEncodedArray.from_arrays(pa.array([1, 3, 4], pa.int16()), _VIEWS.slice(0, 3)),
+    ],
+    ids=lambda column: str(column.type),
+)
+def test_views_at_any_depth_are_dealt_as_large_texts(column: pa.Array) -> None:
+    """Lists, structs, maps, dictionaries and runs of views travel, as keys and beside them."""
+    whole = pa.record_batch([pa.array(range(4), pa.int64()), column], ["k", "c"])
+    for batch, key in ((whole, "k"), (whole.slice(1), "k"), (whole.slice(1, 2), "c")):
+        partitioner = Partitioner(batch.schema, PartitionRule([key], 3))
+        assert partitioner.plain == plain_schema(batch.schema)
+        parts = [chunk for _, chunk in [*partitioner.append(batch), *partitioner.flush()]]
+        found = dict(row for chunk in parts for row in zip(*map(plain_values, chunk), strict=True))
+        assert found == dict(zip(*map(plain_values, batch), strict=True))
