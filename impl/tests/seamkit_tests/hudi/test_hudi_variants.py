@@ -6,15 +6,19 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
 from seambase.errors import RefusedError
+from seamkit.files.storage import Storage
+from seamkit.tables.hudi.base_files import open_base
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.avro_schemas import optional, record
 from seamkit_tests.samples.hudi_files import Table, at, base, log
 from seamkit_tests.samples.hudi_log_bytes import INSTANT, SCHEMA, avro_content, block
 from seamkit_tests.samples.hudi_scans import scan_on
+from seamkit_tests.samples.outlets import OUTLETS, Filter
 from seamkit_tests.samples.variants import MISSING, Leaf, encoded, metadata_of, pieces, pieces_type
 
 _META = ("_hoodie_commit_time", "_hoodie_record_key")
@@ -69,6 +73,47 @@ def test_pieces_are_put_together(tmp_path: Path, path: str) -> None:
     assert _rows(table, path) == {"a": _whole(_BOTH), "b": _whole(_OTHER), "c": None}
 
 
+@pytest.mark.parametrize("outlet", OUTLETS)
+def test_all_doors_put_them_together(tmp_path: Path, outlet: str) -> None:
+    """Engines do not read such a file in our place."""
+    table = _table(tmp_path, _parquet(10, {"a": _BOTH, "b": _OTHER}))
+    test = Filter("k = 'a'", pc.field("k") == "a")
+    rows = OUTLETS[outlet](table, test, {"columns": ["k", "v"]})
+    assert rows.to_pydict() == {"k": ["a"], "v": [_whole(_BOTH)]}
+
+
+@pytest.mark.parametrize("path", ["native", "connector"])
+def test_the_fields_of_the_table_s_schema_have_an_order(tmp_path: Path, path: str) -> None:
+    """Of a variant it may be the value that comes first."""
+    other = {**record("variant", value="bytes", metadata="bytes"), "logicalType": "variant"}
+    schema = record("r", k="string", v=optional(other))
+    found = _rows(_table(tmp_path, _parquet(10, {"a": _BOTH}), schema), path)
+    assert found == {"a": _whole(_BOTH)}
+
+
+@pytest.mark.parametrize("path", ["native", "connector"])
+def test_a_struct_of_the_same_fields_is_none(tmp_path: Path, path: str) -> None:
+    """Where the table's schema has all three, as it is no variant then."""
+    own = record("s", metadata="bytes", value=optional("bytes"), typed_value=optional("long"))
+    rows = [{"metadata": b"m", "value": b"v", "typed_value": 1}]
+    kind = pa.struct({"metadata": pa.binary(), "value": pa.binary(), "typed_value": pa.int32()})
+    meta = [pa.array([at(10)]), pa.array(["a"])]
+    out = io.BytesIO()
+    columns = [*meta, pa.array(["a"]), pa.array(rows, kind)]
+    pq.write_table(pa.table(columns, names=[*_META, "k", "v"]), out)
+    table = _table(tmp_path, out.getvalue(), record("r", k="string", v=optional(own)))
+    assert _rows(table, path) == {"a": rows[0]}
+
+
+def test_files_outside_the_table_have_pieces(tmp_path: Path) -> None:
+    """Those of a bootstrapped one are opened by their names alone."""
+    (tmp_path / "a.parquet").write_bytes(_parquet(10, {"a": _BOTH}))
+    reader = open_base(Storage(str(tmp_path)), "a.parquet")
+    wanted = pa.schema({"v": pa.struct({"metadata": pa.binary(), "value": pa.binary()})})
+    (batch,) = reader.batches(wanted, 2, use_threads=False)
+    assert batch.column(0).to_pylist() == [_whole(_BOTH)]
+
+
 @pytest.mark.parametrize("path", ["native", "connector"])
 def test_pieces_lie_in_structs(tmp_path: Path, path: str) -> None:
     """At any depth."""
@@ -110,3 +155,5 @@ def test_pieces_in_logs_are_refused(tmp_path: Path, path: str) -> None:
     table.instant(at(20), "deltacommit", at(21), log(20), schema=json.dumps(_WHOLE))
     with pytest.raises(RefusedError, match=r"parquet block at byte 0: columns \['v'\]"):
         _rows(HudiTable(str(tmp_path)), path)
+    others = scan_on(HudiTable(str(tmp_path)), path, ["k"]).to_table()
+    assert others.column("k").to_pylist() == ["a"]

@@ -10,11 +10,15 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+from seambase.errors import InputError
+from seamkit.files.storage import Storage
+from seamkit.tables.hudi.base_files import open_base
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.avro_schemas import logical, optional, record
 from seamkit_tests.samples.hudi_files import Table, at, base, log
 from seamkit_tests.samples.hudi_log_bytes import INSTANT, SCHEMA, block
 from seamkit_tests.samples.hudi_scans import scan_on
+from seamkit_tests.samples.outlets import OUTLETS, Filter
 
 _META = ("_hoodie_commit_time", "_hoodie_record_key")
 _SCHEMA = record("r", k="string", t=optional(logical("long", "timestamp-micros")))
@@ -53,6 +57,36 @@ def test_times_reach_beyond_64_bits_of_nanoseconds(table: HudiTable, path: str) 
     assert rows.schema.field("t").type == pa.timestamp("us", "UTC")
     found = dict(zip(*rows.to_pydict().values(), strict=True))
     assert found == {"a": _LAST, "b": _LAST, "c": None, "d": _OLD}
+
+
+@pytest.mark.parametrize("outlet", OUTLETS)
+def test_all_doors_show_them(table: HudiTable, outlet: str) -> None:
+    """Of a slice with logs, and of base files alone."""
+    test = Filter("k <> 'c'", pc.field("k") != "c")
+    for query, expected in (
+        ("snapshot", {"a": _LAST, "b": _LAST, "d": _OLD}),
+        ("read-optimized", {"a": _LAST, "b": _OLD}),
+    ):
+        rows = OUTLETS[outlet](table, test, {"columns": ["k", "t"], "query": query})
+        assert dict(zip(*rows.to_pydict().values(), strict=True)) == expected
+
+
+def test_so_do_files_outside_the_table(tmp_path: Path) -> None:
+    """Those of a bootstrapped one are opened by their names alone."""
+    (tmp_path / "a.parquet").write_bytes(_parquet(10, {"a": _LAST}))
+    wanted = pa.schema({"t": pa.timestamp("us", "UTC")})
+    reader = open_base(Storage(str(tmp_path)), "a.parquet")
+    (batch,) = reader.batches(wanted, 2, use_threads=False)
+    assert batch.column(0).to_pylist() == [_LAST]
+
+
+def test_an_instant_is_no_time_of_the_clock(tmp_path: Path) -> None:
+    """A file that says that its times are instants has none for a local timestamp."""
+    times = pa.array([_LAST], pa.timestamp("us", "UTC"))
+    pq.write_table(pa.table({"t": times}), tmp_path / "a.parquet")
+    reader = open_base(Storage(str(tmp_path)), "a.parquet")
+    with pytest.raises(InputError, match="does not promote"):
+        list(reader.batches(pa.schema({"t": pa.timestamp("us")}), 2, use_threads=False))
 
 
 @pytest.mark.parametrize("path", ["native", "merge", "connector"])
