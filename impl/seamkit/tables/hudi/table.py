@@ -31,7 +31,7 @@ from seamkit.scan.arguments import (
 from seamkit.scan.scan import Scan
 from seamkit.scan.units import ReadPlan, ReadUnit
 from seamkit.tables.hudi.base_files import open_slice_base, with_external_files
-from seamkit.tables.hudi.changes import WriteChanges
+from seamkit.tables.hudi.changes import KEY, WriteChanges
 from seamkit.tables.hudi.config.properties import PROPERTIES, TIMELINE, load_config, stated_buckets
 from seamkit.tables.hudi.config.value_types import shown_schema
 from seamkit.tables.hudi.listing.files import FileSlice, partition_schema, with_file_names
@@ -46,9 +46,18 @@ from seamkit.tables.hudi.timeline.timeline import (
     replaced_groups,
     written_groups,
 )
-from seamkit.tables.hudi.timeline.window import NOW, Window, incremental_window
+from seamkit.tables.hudi.timeline.window import COMMIT_TIME, NOW, Window, incremental_window
 from seamkit.tables.states import image_schema
 from seamkit.tables.table import FolderTable, TableState, described
+
+#: Properties by which rows may lack what tells their changes, and with which values.
+_LACK_META: Mapping[str, Callable[[str], bool]] = {
+    "hoodie.populate.meta.fields": lambda text: text.lower() == "false",
+    # Of writers after 1.2.0 (HoodieMetaFieldFlags).
+    "hoodie.table.meta.fields.exclude.list": lambda text: any(
+        name in text for name in (COMMIT_TIME, *KEY)
+    ),
+}
 
 
 class HudiTable(FolderTable):
@@ -337,11 +346,12 @@ class _Query:
         """Which instants count."""
         if self.kind not in ("incremental", "cdc"):
             return table._as_of(self.as_of)
-        if table.config.raw.get("hoodie.populate.meta.fields", "").lower() == "false":
-            raise RefusedError(
-                f"{table._storage.root}: rows do not tell when they changed "
-                "(hoodie.populate.meta.fields=false), so incremental queries are not possible"
-            )
+        for name, lacks in _LACK_META.items():
+            if (text := table.config.raw.get(name, "")) and lacks(text):
+                raise RefusedError(
+                    f"{table._storage.root}: rows do not tell when they changed, or which they are "
+                    f"({name}={text}), so incremental queries are not possible"
+                )
         times = (self.begin, self.end)
         begin, end = (None if i is None else parse_instant(i, table.config) for i in times)
         return incremental_window(table._timeline, begin, end, alone=self.changes_alone)

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from seambase.errors import RefusedError, UsageError
+from seambase.scan import Query
 from seamkit.tables.hudi.listing.file_groups import FileGroups, list_slices
 from seamkit.tables.hudi.listing.files import may_have_changed
 from seamkit.tables.hudi.table import HudiTable
@@ -91,11 +92,30 @@ def test_bounds_belong_to_incremental_queries(
         HudiTable(str(table.root)).scan(query=query, **arguments)  # type: ignore[arg-type]
 
 
-def test_rows_without_commit_time_have_no_changes(tmp_path: Path) -> None:
-    """Without meta fields a row does not tell when it changed."""
-    table = Table(tmp_path, 9, hoodie__populate__meta__fields="false")
-    with pytest.raises(RefusedError, match="meta"):
-        HudiTable(str(table.root)).scan(query="incremental")
+@pytest.mark.parametrize("query", ["incremental", "cdc"])
+@pytest.mark.parametrize(
+    ("name", "text", "is_refused"),
+    [
+        ("hoodie.populate.meta.fields", "false", True),
+        ("hoodie.populate.meta.fields", "true", False),
+        ("hoodie.table.meta.fields.exclude.list", "_hoodie_commit_time", True),
+        ("hoodie.table.meta.fields.exclude.list", "_hoodie_file_name, _hoodie_record_key", True),
+        ("hoodie.table.meta.fields.exclude.list", "_hoodie_partition_path", True),
+        ("hoodie.table.meta.fields.exclude.list", "_hoodie_file_name", False),
+        ("hoodie.table.meta.fields.exclude.list", "", False),
+    ],
+)
+def test_rows_without_meta_columns_have_no_changes(
+    tmp_path: Path, name: str, text: str, is_refused: bool, query: Query
+) -> None:
+    """A row without them, or without some, does not tell when it changed, or which it is."""
+    table = Table(tmp_path, 9, **{name: text})
+    table.instant(at(10), "commit", at(11), schema=_SCHEMA)
+    if is_refused:
+        with pytest.raises(RefusedError, match=f"{name}="):
+            HudiTable(str(table.root)).scan(query=query)
+    else:
+        assert HudiTable(str(table.root)).scan(query=query).count_rows() == 0
 
 
 def test_a_compaction_after_the_end_is_not_seen(tmp_path: Path) -> None:
