@@ -137,7 +137,7 @@ def check_unpacked(messages: Iterable[pa.Message], source: str) -> None:
     """
     try:
         unpacked = sum(map(_unpacked_bytes, messages))
-    except BREAKS as error:
+    except (*BREAKS, struct.error) as error:  # of metadata that Arrow lets pass, too
         raise InputError(f"{source} is no whole Arrow stream: {error}") from error
     if unpacked > MOST_UNPACKED_BYTES:
         raise RefusedError(

@@ -259,3 +259,21 @@ def test_texts_without_rows_may_have_no_offsets() -> None:
     column = pa.Array.from_buffers(pa.string(), 0, [None, none, none])
     batch = pa.RecordBatch.from_arrays([column], ["text"])
     assert sound(batch, "a test").num_rows == 0
+
+
+@pytest.mark.parametrize("codec", [None, "zstd"])
+def test_a_stream_with_any_byte_changed_is_read_or_refused(codec: str | None) -> None:
+    """Arrow lets metadata pass whose offsets lead elsewhere: they are not believed."""
+    batch = pa.record_batch(
+        {"d": pa.array(["p", "q", None] * 3).dictionary_encode(), "n": pa.array(range(9))}
+    )
+    good = bytes(stream_of([batch], batch.schema, pa.ipc.IpcWriteOptions(compression=codec)))
+    refused = 0
+    for at in range(len(good)):
+        for value in (0, 16):
+            broken = good[:at] + bytes([value]) + good[at + 1 :]
+            try:
+                sound_stream(broken, "a chunk", batch.schema)
+            except (InputError, RefusedError):
+                refused += 1
+    assert refused > len(good) // 2
