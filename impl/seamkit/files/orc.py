@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from pyarrow import orc
 
 from seambase.errors import InputError, RefusedError
-from seamkit.files.footers.calendars import proleptic
+from seamkit.files.footers.calendars import OFFSETS_DAY, proleptic
 from seamkit.files.footers.orc_footer import OrcFooter, is_instant, kinds
 from seamkit.files.parquet import check_names
 from seamkit.files.promotion import (
@@ -39,6 +39,7 @@ UTC = frozenset(("", "UTC", "GMT", "Etc/UTC", "Etc/GMT", "Z"))
 _UNITS = {"s": "second", "ms": "millisecond", "us": "microsecond", "ns": "nanosecond"}
 _BEYOND_NANOSECONDS = "out of range for nanosecond resolution"
 """What pyarrow says, which has no other unit for ORC."""
+_ZONES_SINCE = pa.scalar(OFFSETS_DAY, pa.int32()).cast(pa.date32()).cast(pa.timestamp("ms", "UTC"))
 _ZONE_NOT_KNOWN = "Time zone file"
 """What pyarrow says does not exist, of times that are no instants."""
 
@@ -106,13 +107,23 @@ class OrcReader(FileReader):
         }
         return FileStatistics(self.num_rows, {**lacked, **own})
 
-    def unplaced(self) -> Mapping[str, tuple[int, int]]:
-        """Ranges of instants by a clock, as they are stored, where no zone tells which it is.
+    def instants(self) -> Mapping[str, tuple[pa.Scalar, pa.Scalar]]:
+        """Ranges of columns of instants by a clock, as its zone shows them, in milliseconds.
 
-        They are milliseconds. Java's library names a zone only where some times are no instants.
+        Java's library names a zone only where some times are no instants; without one they are as
+        they are stored. Of stripes in several zones nothing is said.
         """
-        is_open = self._by_clock and any(is_instant(field.type) for field in self.schema)
-        return self._footer.instants() if is_open and "" in self._footer.zones() else {}
+        is_by_clock = self._by_clock and any(is_instant(field.type) for field in self.schema)
+        zones = set(self._footer.zones()) if is_by_clock else set()
+        if len(zones) != 1:
+            return {}
+        (zone,) = zones
+        found = {}
+        for name, ends in self._footer.instants().items():
+            stored = pa.array(ends, pa.timestamp("ms", "UTC"))
+            least, most = _shown(stored, zone, f"{self.name}: column {name!r}")
+            found[name] = least, most
+        return found
 
     def read(self, wanted: RowsWanted) -> Iterator[pa.RecordBatch]:
         """See `FileReader.read`; stripes are decoded one by one, texts as they are."""
@@ -169,7 +180,8 @@ class OrcReader(FileReader):
         if number in self._footer.chars and is_text_or_bytes(kind):
             return pc.ascii_rtrim(column, " ")
         if not pa.types.is_nested(kind):
-            if self._by_clock and is_instant(kind) and zone not in UTC:
+            if self._by_clock and is_instant(kind):
+                _check_age(column, zone, where)
                 return pc.cast(_shown(column, zone, where), kind)
             is_date = self._by_calendar and pa.types.is_date(kind)
             return proleptic(column, self._footer.calendar, where) if is_date else column
@@ -209,10 +221,21 @@ class OrcReader(FileReader):
 def _shown(instants: pa.Array, zone: str, where: str) -> pa.Array:
     """What the clocks of a zone show; Java has names such as GMT+08:00 too."""
     name = zone.removeprefix("GMT") if zone.startswith(("GMT+", "GMT-")) else zone
+    kind = pa.timestamp(instants.type.unit, "UTC" if zone in UTC else name)
     try:
-        return pc.local_timestamp(pc.cast(instants, pa.timestamp(instants.type.unit, name)))
+        return pc.local_timestamp(pc.cast(instants, kind))
     except pa.ArrowInvalid as error:
         raise RefusedError(f"{where}: the zone {zone!r} of its writer is not known") from error
+
+
+def _check_age(instants: pa.Array, zone: str, where: str) -> None:
+    """Raise RefusedError for instants of the time before that from which Java's zones tell."""
+    least = pc.min(instants)
+    if zone not in UTC and least.is_valid and least.value < _ZONES_SINCE.cast(least.type).value:
+        raise RefusedError(
+            f"{where}: it has instants before 1900 by the clocks of {zone}, which Java has "
+            "otherwise than others; they are not supported"
+        )
 
 
 def _check_texts(kind: pa.DataType) -> None:

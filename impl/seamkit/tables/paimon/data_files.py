@@ -322,20 +322,20 @@ def _check_ranges(reader: FileReader, entry: FileEntry, written: TableSchema) ->
 
 
 def _check_clock(reader: OrcReader, stated: FileStatistics) -> None:
-    """Raise RefusedError if a file does not tell by which clock its instants are.
+    """Raise RefusedError if instants are by a clock that the file does not tell.
 
-    Java's are those of UTC where the manifest, which always has instants of UTC, has the same.
+    The manifest has them by that of UTC. A zone's clock may be another by Java's database.
     """
-    for name, (least, most) in reader.unplaced().items():
+    for name, shown in reader.instants().items():
         known = stated.columns.get(name, ColumnRange())
-        for stored, end in ((least, known.least), (most, known.greatest)):
+        for own, end in zip(shown, (known.least, known.greatest), strict=True):
             if end is None or not end.is_valid:
                 continue
-            told = pc.cast(end, pa.timestamp("ms", "UTC"), safe=False).value
-            if abs(told - stored) >= _SECOND:
+            told = pc.cast(end, pa.timestamp("ms", "UTC"), safe=False)
+            if abs(told.value - own.value) >= _SECOND:
                 raise RefusedError(
                     f"{reader.name}: the instants of column {name!r} are by the clock of its "
-                    "writer, and it does not say in which zone; this is not supported"
+                    "writer, in a zone that it does not say; this is not supported"
                 )
 
 

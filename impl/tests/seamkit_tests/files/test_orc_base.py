@@ -135,6 +135,7 @@ CLOCKS: list[tuple[pa.DataType, Any, Any, Any]] = [
     (INSTANT, NOON_IN_UTC, SHOWN, NOON_IN_UTC),
     (pa.list_(INSTANT), [NOON_IN_UTC, None], [SHOWN, None], [NOON_IN_UTC, None]),
     (pa.timestamp("ns"), NOON, NOON_IN_UTC, NOON_IN_UTC.replace(hour=17)),
+    (INSTANT, None, None, None),
 ]
 
 
@@ -170,15 +171,38 @@ def test_zones_that_are_not_known_are_refused(tmp_path: Path, kind: pa.DataType)
         list(reader.batches(pa.schema([("t", pa.timestamp("us", "UTC"))]), 10, use_threads=False))
 
 
-def test_a_clock_without_a_zone_is_told(tmp_path: Path) -> None:
-    """Instants by the clock have ranges as they are stored where their stripe names no zone."""
+@pytest.mark.parametrize(
+    ("zones", "shown"), [([""], 12), (["Z"], 12), (["EST"], 7), (["", "EST"], None)]
+)
+def test_ranges_of_instants_are_those_that_are_shown(
+    zones: list[str], shown: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As stored where no stripe names a zone; none of instants that are by UTC."""
     path = in_zone(tmp_path, INSTANT, NOON_IN_UTC)
-    for by_clock in (True, False):
-        reader = OrcReader(Storage(str(tmp_path)), path.name, by_clock=by_clock)
-        assert reader.unplaced() == {}
-        reader._footer.zones = lambda: [""]  # type: ignore[method-assign]
-        stored = int(NOON_IN_UTC.timestamp() * 1000)
-        assert reader.unplaced() == ({"t": (stored, stored)} if by_clock else {})
+    monkeypatch.setattr(OrcFooter, "zones", lambda _: zones)
+    assert OrcReader(Storage(str(tmp_path)), path.name).instants() == {}
+    reader = OrcReader(Storage(str(tmp_path)), path.name, by_clock=True)
+    found = [end.as_py() for ends in reader.instants().values() for end in ends]
+    end = NOON.replace(hour=shown or 0, microsecond=123000)
+    assert found == [end] * (2 if shown else 0)
+
+
+@pytest.mark.parametrize(("zone", "is_read"), [(b"EST", False), (b"GMT", True)])
+def test_instants_that_java_shows_by_offsets_of_its_own(
+    zone: bytes, is_read: bool, tmp_path: Path
+) -> None:
+    """Its zones begin with 1900; UTC is what it always was."""
+    schema = pa.schema([("t", pa.timestamp("us", "UTC"))])
+    first = dt.datetime(1900, 1, 1, tzinfo=UTC)
+    for time in (first, first - dt.timedelta(microseconds=1)):
+        path = in_zone(tmp_path, INSTANT, time, zone)
+        reader = OrcReader(Storage(str(tmp_path)), path.name, by_clock=True)
+        batches = reader.batches(schema, 10, use_threads=False)
+        if is_read or time == first:
+            assert next(iter(batches)).num_rows == 2
+        else:
+            with pytest.raises(RefusedError, match="it has instants before 1900"):
+                next(iter(batches))
 
 
 @pytest.mark.parametrize("year", [1, 1677, 2263, 9999])

@@ -10,8 +10,9 @@ from pyarrow import orc
 from seambase.errors import InputError, RefusedError
 from seamkit.files.orc import OrcReader
 from seamkit.files.promotion import resolve_column
+from seamkit.files.statistics import ColumnRange, FileStatistics
 from seamkit.files.storage import Storage
-from seamkit.tables.paimon.data_files import OrcTypes, PaimonTypes, bucket_folder
+from seamkit.tables.paimon.data_files import OrcTypes, PaimonTypes, _check_clock, bucket_folder
 from seamkit.tables.paimon.merge_engines.engines import merge_rule
 from seamkit.tables.paimon.metadata.schemas import TableSchema, parse_fields, read_options
 from seamkit.tables.paimon.table import PaimonTable
@@ -141,6 +142,19 @@ def test_times_of_day_are_numbers_in_orc(tmp_path: Path) -> None:
     assert batch.column("t") == written.column("t").combine_chunks().cast(pa.time32("ms"))
     with pytest.raises(InputError, match="does not promote"):
         resolve_column(batch.column("t").cast(pa.int32()), want.field("t"), PaimonTypes(), "file")
+
+
+def test_clocks_are_held_against_both_ends_of_a_range(tmp_path: Path) -> None:
+    """Ends that the manifest does not know say nothing."""
+    kind = pa.timestamp("ms", "UTC")
+    low, high, none = (pa.scalar(number, kind) for number in (0, 5000, None))
+    orc.write_table(pa.table({"t": [low, high]}), tmp_path / "x.orc")
+    reader = OrcReader(Storage(str(tmp_path), None), "x.orc", OrcTypes(), by_clock=True)
+    for least, most in ((low, high), (None, high), (low, None), (none, none)):
+        _check_clock(reader, FileStatistics(2, {"t": ColumnRange(0, least, most)}))
+    for least, most in ((low, low), (high, high), (None, low), (high, None)):
+        with pytest.raises(RefusedError, match="by the clock of its writer"):
+            _check_clock(reader, FileStatistics(2, {"t": ColumnRange(0, least, most)}))
 
 
 @pytest.mark.parametrize(

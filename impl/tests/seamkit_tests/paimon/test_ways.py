@@ -116,9 +116,12 @@ def test_instants_in_orc_are_by_the_clock_of_their_writer(
     """Where Java ran, as a stripe names it; unless the schema says that they are those of UTC."""
     table = unpack_paimon("append-types-orc", tmp_path)
     written = _instants(table)
+    monkeypatch.setattr(OrcFooter, "zones", lambda _: [""])
+    assert _instants(table) == written
     known = {f"orc.timestamp-ltz.{word}.type": value for word, value in option.items()}
     _with_options(table, known)
     monkeypatch.setattr(OrcFooter, "zones", lambda _: [zone])
+    monkeypatch.setattr(OrcFooter, "instants", lambda _: {})  # which are by the clock of UTC
     late = dt.timedelta(hours=hours)
     assert _instants(table) == [value and value + late for value in written]
     later = {"orc.timestamp-ltz.legacy.type": "true" if hours == 0 else "false"}
@@ -126,21 +129,20 @@ def test_instants_in_orc_are_by_the_clock_of_their_writer(
     assert _instants(table) == [value and value + late for value in written]
 
 
+@pytest.mark.parametrize(("zone", "hours"), [("", 1), ("EST", 0), ("EST", -5)])
 def test_instants_in_orc_by_a_clock_nobody_knows_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    zone: str, hours: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Stripes without times name no zone; the manifest tells whether it was that of UTC."""
+    """Stripes without times name no zone; the manifest tells whether it was another one."""
     table = unpack_paimon("append-types-orc", tmp_path)
     written = _instants(table)
-    monkeypatch.setattr(OrcFooter, "zones", lambda _: [""])
-    assert _instants(table) == written
-    stored = OrcFooter.instants
+    stored, early = OrcFooter.instants, hours * 3_600_000
 
-    def early(footer: OrcFooter) -> dict[str, tuple[int, int]]:
-        return {name: (least, most - hour) for name, (least, most) in stored(footer).items()}
+    def instants(footer: OrcFooter) -> dict[str, tuple[int, int]]:
+        return {name: (least - 999, most - early) for name, (least, most) in stored(footer).items()}
 
-    hour = 3_600_000
-    monkeypatch.setattr(OrcFooter, "instants", early)
+    monkeypatch.setattr(OrcFooter, "zones", lambda _: [zone])
+    monkeypatch.setattr(OrcFooter, "instants", instants)
     with pytest.raises(RefusedError, match="column 'ts' are by the clock of its writer"):
         _instants(table)
     _with_options(table, {"orc.timestamp-ltz.legacy.type": "false"})
