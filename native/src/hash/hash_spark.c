@@ -143,8 +143,8 @@ static int32_t iceberg_value(const struct seam_column_type *type, const struct s
         hash = seam_murmur3(0, value.bytes, value.size_bytes);
     } else if (seam_column_is_decimal(type->kind)) {
         uint8_t wide[16], bytes[16];
-        seam_hash_decimal(&node->view, row, wide);
-        hash = seam_murmur3(0, bytes, shortest(wide, bytes));
+        const uint8_t *at = seam_hash_decimal(&node->view, row, wide);
+        hash = seam_murmur3(0, bytes, shortest(at, bytes));
     } else {
         int64_t number = seam_hash_number(type, node, row);
         hash = seam_murmur3(0, (const uint8_t *)&number, sizeof number);

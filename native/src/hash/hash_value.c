@@ -137,12 +137,6 @@ int64_t seam_hash_number(const struct seam_column_type *type, const struct seam_
     return (int64_t)((uint64_t)value << unused) >> unused;
 }
 
-void seam_hash_decimal(const struct seam_view *view, int64_t row, uint8_t bytes[16]) {
-    const uint8_t *at = fixed(view, row);
-    memset(bytes, at[view->width_bytes - 1] & 0x80 ? 0xFF : 0, 16);
-    memcpy(bytes, at, (size_t)view->width_bytes);
-}
-
 void seam_hash_value_of(const struct seam_column_type *type, const struct seam_node *node,
                         int64_t row, struct seam_hash_value *out) {
     const struct seam_view *view = &node->view;
@@ -177,7 +171,7 @@ void seam_hash_value_of(const struct seam_column_type *type, const struct seam_n
     case SEAM_COLUMN_DECIMAL32:
     case SEAM_COLUMN_DECIMAL64:
     case SEAM_COLUMN_DECIMAL128:
-        seam_hash_decimal(view, row, out->scratch); /* low bytes first */
+        out->bytes = seam_hash_decimal(view, row, out->scratch); /* low bytes first */
         return;
     default:
         out->bytes = fixed(view, row);

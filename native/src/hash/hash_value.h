@@ -7,6 +7,7 @@
 #include "seam/node.h"
 
 #include <stdint.h>
+#include <string.h>
 
 /* Where a value's bytes lie: in the array, or in `scratch` when they had to be made. */
 struct seam_hash_value {
@@ -27,8 +28,17 @@ void seam_hash_value_of(const struct seam_column_type *type, const struct seam_n
 int64_t seam_hash_number(const struct seam_column_type *type, const struct seam_node *node,
                          int64_t row);
 
-/* The 16 bytes of an unscaled decimal, whichever width Arrow holds it in. */
-void seam_hash_decimal(const struct seam_view *view, int64_t row, uint8_t bytes[16]);
+/* The 16 bytes of an unscaled decimal: in the array, or in `wide` where Arrow holds fewer. */
+static inline const uint8_t *seam_hash_decimal(const struct seam_view *view, int64_t row,
+                                               uint8_t wide[16]) {
+    const uint8_t *at = view->data + (view->offset + row) * view->width_bytes;
+    if (view->width_bytes == 16) {
+        return at;
+    }
+    memset(wide, at[view->width_bytes - 1] & 0x80 ? 0xFF : 0, 16);
+    memcpy(wide, at, (size_t)view->width_bytes);
+    return wide;
+}
 
 /* Spark's rule for one value; nulls leave the state as it is. */
 uint32_t seam_hash_spark_value(const struct seam_column_type *type, const struct seam_node *node,

@@ -83,8 +83,7 @@ __extension__ typedef unsigned __int128 unsigned_wide;
 static wide wide_at(const struct seam_view *view, int64_t row) {
     uint8_t bytes[16];
     wide value;
-    seam_hash_decimal(view, row, bytes);
-    memcpy(&value, bytes, sizeof value);
+    memcpy(&value, seam_hash_decimal(view, row, bytes), sizeof value);
     return value;
 }
 
