@@ -180,7 +180,7 @@ class OrcReader(FileReader):
         if number in self._footer.chars and is_text_or_bytes(kind):
             return pc.ascii_rtrim(column, " ")
         if not pa.types.is_nested(kind):
-            if self._by_clock and is_instant(kind):
+            if self._by_clock and is_instant(kind) and zone not in UTC:
                 _check_age(column, zone, where)
                 return pc.cast(_shown(column, zone, where), kind)
             is_date = self._by_calendar and pa.types.is_date(kind)
@@ -231,7 +231,7 @@ def _shown(instants: pa.Array, zone: str, where: str) -> pa.Array:
 def _check_age(instants: pa.Array, zone: str, where: str) -> None:
     """Raise RefusedError for instants of the time before that from which Java's zones tell."""
     least = pc.min(instants)
-    if zone not in UTC and least.is_valid and least.value < _ZONES_SINCE.cast(least.type).value:
+    if least.is_valid and least.value < _ZONES_SINCE.cast(least.type).value:
         raise RefusedError(
             f"{where}: it has instants before 1900 by the clocks of {zone}, which Java has "
             "otherwise than others; they are not supported"
@@ -246,14 +246,23 @@ def _check_texts(kind: pa.DataType) -> None:
         _check_texts(field.type)
 
 
+def _cut(times: pa.Array, unit: str) -> pa.Array:
+    """Times of ORC, which always has nanoseconds, without those below a unit.
+
+    Before 1970, too, that makes a time an earlier one, as for Java's readers. A cast cuts towards
+    1970, in a third of the time.
+    """
+    least = pc.min(times)
+    if least.is_valid and least.value < 0:
+        times = pc.floor_temporal(pc.cast(times, pa.timestamp("ns")), unit=_UNITS[unit])
+    return pc.cast(times, pa.timestamp(unit), safe=False)
+
+
 def _logical(column: pa.Array, want: pa.DataType, zone: str) -> pa.Array:
     """Values in the type that ORC has no word for; others as they are."""
     have = column.type
     if pa.types.is_timestamp(have) and pa.types.is_timestamp(want):
-        # Nanoseconds, which ORC always has; those below the table's unit are cut off, which before
-        # 1970, too, makes a time an earlier one, as for Java's readers.
-        whole = pc.floor_temporal(pc.cast(column, pa.timestamp("ns")), unit=_UNITS[want.unit])
-        walls = pc.cast(whole, pa.timestamp(want.unit))
+        walls = _cut(column, want.unit)
         if want.tz is not None and have.tz is None and zone not in UTC:
             walls = pc.assume_timezone(walls, zone, ambiguous="earliest", nonexistent="latest")
         return pc.cast(walls, want)
