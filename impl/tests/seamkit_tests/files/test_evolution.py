@@ -118,7 +118,7 @@ def test_promotions(
         (pa.string(), pa.int32()),
         (pa.decimal128(5, 2), pa.decimal128(5, 3)),
         (pa.int32(), pa.date32()),
-        (pa.timestamp("us"), pa.timestamp("us", "UTC")),
+        (pa.timestamp("us", "UTC"), pa.timestamp("us")),
         (pa.list_(pa.int32()), pa.int32()),
         (pa.struct([("a", pa.int32())]), pa.list_(pa.int32())),
     ],
