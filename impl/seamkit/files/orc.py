@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from pyarrow import orc
 
 from seambase.errors import InputError, RefusedError
-from seamkit.files.footers.calendars import OFFSETS_DAY, proleptic
+from seamkit.files.footers.calendars import OFFSETS_DAY, is_before, proleptic
 from seamkit.files.footers.orc_footer import OrcFooter, is_instant, kinds
 from seamkit.files.parquet import check_names
 from seamkit.files.promotion import (
@@ -39,7 +39,6 @@ UTC = frozenset(("", "UTC", "GMT", "Etc/UTC", "Etc/GMT", "Z"))
 _UNITS = {"s": "second", "ms": "millisecond", "us": "microsecond", "ns": "nanosecond"}
 _BEYOND_NANOSECONDS = "out of range for nanosecond resolution"
 """What pyarrow says, which has no other unit for ORC."""
-_ZONES_SINCE = pa.scalar(OFFSETS_DAY, pa.int32()).cast(pa.date32()).cast(pa.timestamp("ms", "UTC"))
 _ZONE_NOT_KNOWN = "Time zone file"
 """What pyarrow says does not exist, of times that are no instants."""
 
@@ -230,8 +229,7 @@ def _shown(instants: pa.Array, zone: str, where: str) -> pa.Array:
 
 def _check_age(instants: pa.Array, zone: str, where: str) -> None:
     """Raise RefusedError for instants of the time before that from which Java's zones tell."""
-    least = pc.min(instants)
-    if least.is_valid and least.value < _ZONES_SINCE.cast(least.type).value:
+    if is_before(instants, OFFSETS_DAY):
         raise RefusedError(
             f"{where}: it has instants before 1900 by the clocks of {zone}, which Java has "
             "otherwise than others; they are not supported"

@@ -136,7 +136,7 @@ def check_int96(values: pa.Array | pa.ChunkedArray, first_day: int, name: str, w
     """Refuse times before that day in a column as it was read; of INT96 no footer tells ranges."""
     chunks = values.chunks if isinstance(values, pa.ChunkedArray) else [values]
     for leaf in (leaf for chunk in chunks for leaf in leaves(chunk)):
-        if pa.types.is_timestamp(leaf.type) and _is_before(leaf, first_day):
+        if pa.types.is_timestamp(leaf.type) and is_before(leaf, first_day):
             raise _refusal(where, name)
 
 
@@ -162,13 +162,13 @@ def check_days(
         kind = leaf.type
         # Spark leaves times without a zone as they are.
         is_instant = pa.types.is_timestamp(kind) and kind.tz is not None
-        if (pa.types.is_date32(kind) and _is_before(leaf, first[0])) or (
-            is_instant and _is_before(leaf, first[1])
+        if (pa.types.is_date32(kind) and is_before(leaf, first[0])) or (
+            is_instant and is_before(leaf, first[1])
         ):
             raise _refusal(where, name, kind_of_file)
 
 
-def _is_before(leaf: pa.Array, day: int) -> bool:
+def is_before(leaf: pa.Array, day: int) -> bool:
     """Whether one of some days, or of some times, is before a day."""
     is_days = pa.types.is_date32(leaf.type)
     least = pc.min(leaf.view(pa.int32() if is_days else pa.int64())).as_py()

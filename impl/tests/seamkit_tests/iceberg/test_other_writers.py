@@ -405,6 +405,7 @@ def test_a_slash_may_stand_twice_behind_the_location(is_moved: bool, tmp_path: P
         files.locate(f"file://{table.folder}//../a")
 
 
+@pytest.mark.storage
 def test_a_slash_that_stands_twice_is_part_of_a_stores_names(
     tmp_path: Path, object_store: dict[str, Any]
 ) -> None:
