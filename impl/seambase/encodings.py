@@ -22,8 +22,17 @@ def plain_type(data_type: Any) -> Any:
 
 
 def _resolved(kind: pa.DataType) -> pa.DataType:
-    if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
-        return _resolved(kind.value_type)
+    return viewless(entries_of(kind))
+
+
+def entries_of(kind: Any) -> Any:
+    """The type of the entries of a dictionary, or of the values of runs; others as they are."""
+    is_encoded = pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind)
+    return entries_of(kind.value_type) if is_encoded else kind
+
+
+def viewless(kind: pa.DataType) -> pa.DataType:
+    """The type that has the values of views; others as they are."""
     wide = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
     return wide.get(kind, kind)
 

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from seambase.encodings import made_anew
+from seambase.encodings import made_anew, viewless
 from seambase.errors import InputError, RefusedError, SeambenchError, UsageError
 from seamkit.core._seam import ffi, lib
 
@@ -194,8 +194,7 @@ def without_views(array: pa.Array) -> pa.Array:
 
 @lru_cache(maxsize=256)
 def _viewless(kind: pa.DataType) -> pa.DataType:
-    wide = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
-    return made_anew(kind, lambda one: wide.get(one, one))
+    return made_anew(kind, viewless)
 
 
 def batch_without_views(batch: pa.RecordBatch) -> pa.RecordBatch:

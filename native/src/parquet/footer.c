@@ -458,70 +458,75 @@ static int differ(int64_t one, int64_t other) {
     return one >= 0 && other >= 0 && one != other;
 }
 
+/* Logical types, and the converted ones without which readers take them for others. */
+static const struct {
+    int kind;
+    int64_t old;
+} BOTH[] = {
+    {LOGICAL_STRING, CONVERTED_UTF8}, {LOGICAL_MAP, CONVERTED_MAP},
+    {LOGICAL_LIST, CONVERTED_LIST},   {LOGICAL_DECIMAL, CONVERTED_DECIMAL},
+    {LOGICAL_DATE, CONVERTED_DATE},
+};
+
+static enum seam_parquet_telling common_if(int is_common, enum seam_parquet_telling other) {
+    return is_common ? SEAM_PARQUET_COMMON : other;
+}
+
 /* Whether an element's type is told in a way that other readers do not know. */
 static enum seam_parquet_telling telling_of(const struct element *element) {
     int64_t old = element->converted;
-    int is_known = 1;
     if (old == CONVERTED_MAP_KEY_VALUE) {
         int is_entry = element->repetition == MOST_REPETITION && element->children == 2;
-        return is_entry ? SEAM_PARQUET_COMMON : SEAM_PARQUET_REFUSED;
+        return common_if(is_entry, SEAM_PARQUET_REFUSED);
     }
     if (old == CONVERTED_BSON || old == CONVERTED_INTERVAL) {
         return SEAM_PARQUET_REFUSED;
     }
+    for (size_t i = 0; i < sizeof BOTH / sizeof *BOTH; i++) {
+        if (element->kind == BOTH[i].kind) {
+            return common_if(old == BOTH[i].old, SEAM_PARQUET_TAKEN_OTHERWISE);
+        }
+    }
     switch (element->kind) {
-    case LOGICAL_STRING:
-        is_known = old == CONVERTED_UTF8;
-        break;
-    case LOGICAL_MAP:
-        is_known = old == CONVERTED_MAP;
-        break;
-    case LOGICAL_LIST:
-        is_known = old == CONVERTED_LIST;
-        break;
-    case LOGICAL_DECIMAL:
-        is_known = old == CONVERTED_DECIMAL;
-        break;
-    case LOGICAL_DATE:
-        is_known = old == CONVERTED_DATE;
-        break;
     case LOGICAL_UNKNOWN:
-        return element->physical == SEAM_PARQUET_INT32 ? SEAM_PARQUET_COMMON : SEAM_PARQUET_REFUSED;
+        return common_if(element->physical == SEAM_PARQUET_INT32, SEAM_PARQUET_REFUSED);
     case LOGICAL_TIME:
     case LOGICAL_TIMESTAMP:
     case LOGICAL_INTEGER:
     case LOGICAL_UUID:
     case LOGICAL_FLOAT16:
-        break;
+        return SEAM_PARQUET_COMMON;
     case -1:
-        is_known = old != CONVERTED_ENUM && old != CONVERTED_JSON &&
-                   old != CONVERTED_TIMESTAMP_MILLIS && old != CONVERTED_TIMESTAMP_MICROS;
-        break;
+        return common_if(old != CONVERTED_ENUM && old != CONVERTED_JSON &&
+                             old != CONVERTED_TIMESTAMP_MILLIS && old != CONVERTED_TIMESTAMP_MICROS,
+                         SEAM_PARQUET_TAKEN_OTHERWISE);
     default:
-        is_known = 0;
+        return SEAM_PARQUET_TAKEN_OTHERWISE;
     }
-    return is_known ? SEAM_PARQUET_COMMON : SEAM_PARQUET_TAKEN_OTHERWISE;
 }
 
-static int check_element(struct compact *in, int is_root, struct element *out) {
-    struct element element = {.repetition = MISSING, .kind = -1};
-    element.converted = element.scale = element.precision = -1;
-    element.logical_scale = element.logical_precision = -1;
-    SEAM_TRY(compact_struct(in, read_element, &element));
-    *out = element;
-    int is_missing = is_root && element.repetition == MISSING;
-    if (!is_missing && (element.repetition < 0 || element.repetition > MOST_REPETITION)) {
+static int check_element(struct compact *in, int is_root, struct element *element) {
+    *element = (struct element){.repetition = MISSING,
+                                .converted = -1,
+                                .scale = -1,
+                                .precision = -1,
+                                .logical_scale = -1,
+                                .logical_precision = -1,
+                                .kind = -1};
+    SEAM_TRY(compact_struct(in, read_element, element));
+    int is_missing = is_root && element->repetition == MISSING;
+    if (!is_missing && (element->repetition < 0 || element->repetition > MOST_REPETITION)) {
         return compact_fail(in, SEAM_BAD_INPUT,
                             "a column's repetition is not required, optional or repeated");
     }
-    if (integers_differ(&element)) {
+    if (integers_differ(element)) {
         return compact_fail(in, SEAM_BAD_INPUT, "an integer has two widths or signs");
     }
-    if (element.has_logical && element.kind < 0) {
+    if (element->has_logical && element->kind < 0) {
         return compact_fail(in, SEAM_BAD_INPUT, "a column has a logical type of no kind");
     }
-    if (differ(element.scale, element.logical_scale) ||
-        differ(element.precision, element.logical_precision)) {
+    if (differ(element->scale, element->logical_scale) ||
+        differ(element->precision, element->logical_precision)) {
         return compact_fail(in, SEAM_BAD_INPUT,
                             "a decimal has two scales, or two numbers of digits");
     }

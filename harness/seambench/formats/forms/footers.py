@@ -166,11 +166,19 @@ def _tops(schema: Listed) -> list[Struct]:
 
 def old_types(footer: Footer, _before: Footer) -> bool:
     """Takes logical types away where converted types say the same: of all but local times."""
-    told = [one for one in footer.schema.items if 6 in one and 10 in one]
-    alike = [one for one in told if not any(_is_local(one[10].get(kind)) for kind in (7, 8))]
+    alike = [
+        one
+        for one in _told_twice(footer)
+        if not any(_is_local(one[10].get(kind)) for kind in (7, 8))
+    ]
     for one in alike:
         del one[10]
     return bool(alike)
+
+
+def _told_twice(footer: Footer) -> list[Struct]:
+    """Elements of the schema with a converted and a logical type."""
+    return [one for one in footer.schema.items if 6 in one and 10 in one]
 
 
 def _is_local(time: Struct | None) -> bool:
@@ -179,7 +187,7 @@ def _is_local(time: Struct | None) -> bool:
 
 def new_types(footer: Footer, _before: Footer) -> bool:
     """Takes converted types away where logical types stand beside them."""
-    told = [one for one in footer.schema.items if 6 in one and 10 in one]
+    told = _told_twice(footer)
     for one in told:
         for field in (6, 7, 8):
             one.pop(field, None)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from seambase.encodings import made_anew
+from seambase.encodings import entries_of, made_anew
 from seambase.errors import RefusedError
 from seamkit.offheap.columns.types import ColumnType, Kind, from_arrow
 from seamkit.offheap.engine.columns import EngineSchema
@@ -57,16 +57,11 @@ class TopColumn:
 def top_column(field: Any) -> TopColumn:
     """What a `pyarrow.Field` is in a chunk."""
     runs = pa.types.is_run_end_encoded(field.type)
-    values = made_anew(field.type.value_type if runs else field.type, _entries)
+    values = made_anew(field.type.value_type if runs else field.type, entries_of)
     column = table_type(values)
     wire = _wire(field.name, values, column)
     EngineSchema(pa.schema([pa.field(field.name, values)]), [column])  # refuses what it cannot read
     return TopColumn(field, column, wire, values, runs)
-
-
-def _entries(kind: Any) -> Any:
-    encoded = pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind)
-    return _entries(kind.value_type) if encoded else kind
 
 
 def _wire(path: str, data_type: Any, column: ColumnType) -> ChunkColumn:
