@@ -2,7 +2,7 @@
 
 Content: int32 version, int32 length, and, in version 3, one Avro datum: a list of records of record
 key, partition path and ordering value. The ordering value is a union, whose branches number the
-types; its type need not be the ordering column's.
+types; its type need not be the ordering column's. Versions 1 and 2 are Java objects (`kryo.py`).
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import io
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,7 +21,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
-from seambase.values import decimal_of
+from seambase.values import EXACT, decimal_of
 from seambase.wording import counted
 from seamkit.avro.decoder import finish_native_decoder, new_native_decoder
 from seamkit.avro.plan import Column, Plan
@@ -28,6 +29,7 @@ from seamkit.avro.schema import parse_schema
 from seamkit.core._seam import ffi, lib
 from seamkit.core.border import call, numbers
 from seamkit.core.memory import TrackedAllocator
+from seamkit.tables.hudi.log.kryo import JavaDelete, read_java_deletes
 
 # Branches of the ordering value's union, by number, and the Avro type each one wraps.
 _BRANCHES = (
@@ -49,7 +51,7 @@ ORDERING_WORDS = tuple(word for word, _ in _BRANCHES)
 # Items of an array are the same scalars, and one more: a date without a zone.
 _ITEM_WORDS = (*ORDERING_WORDS[:-1], "date")
 _DECIMAL_SCALE = 15
-_VERSION = 3
+_JAVA_VERSIONS, _VERSION = (1, 2), 3
 
 
 def _wrapper(name: str, wrapped: Any) -> dict[str, Any]:
@@ -204,18 +206,16 @@ def read_delete_keys(
             f"{source}: {counted(len(content), 'byte', 'are')} too few for a delete block."
         )
     version, length = struct.unpack_from(">ii", content)
-    if version in (1, 2):
-        raise RefusedError(
-            f"{source}: delete records of version {version} are Kryo-serialised Java objects, "
-            "which are not supported; compact the table with Hudi 0.14 or newer."
-        )
-    if version != _VERSION:
+    if version not in (*_JAVA_VERSIONS, _VERSION):
         raise RefusedError(f"{source}: delete records of unknown version {version}.")
     if length != len(content) - 8:
         raise InputError(
             f"{source}: the delete records claim "
             f"{counted(length, 'byte')}, the block has {len(content) - 8}."
         )
+    if version in _JAVA_VERSIONS:
+        deletes = read_java_deletes(content[8:], version, source)
+        return DeleteKeys(_batch_of(deletes, source), source)
     decoder = new_native_decoder(_plan(), allocator or TrackedAllocator(), source)
     view = ffi.from_buffer("uint8_t[]", content)
     call(lib.seam_avro_decode_array, decoder, view, len(view), 8, source=source)
@@ -227,3 +227,37 @@ def _plan() -> Plan:
     text = Column(lib.SEAM_AVRO_TO_BYTES, utf8=True)
     tagged = Column(lib.SEAM_AVRO_TO_TAGGED, nullable=False)
     return Plan(_DELETE, {0: text, 1: text, 2: tagged})
+
+
+def _batch_of(deletes: Sequence[JavaDelete], source: str) -> pa.RecordBatch:
+    """Deletes in the form of version 3."""
+    keys, partitions, words, values = zip(*deletes, strict=True) if deletes else ((),) * 4
+    branches = list(map(ORDERING_WORDS.index, words))
+    numbered = list(map(_word_of, words, values))
+    raw = [_datum_of(word, value, source) for word, value in zip(words, values, strict=True)]
+    columns = (list(keys), list(partitions), branches, numbered, raw)
+    arrays = [pa.array(own, one.type) for own, one in zip(columns, _COLUMNS, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=_COLUMNS)
+
+
+def _word_of(word: str, value: Any) -> int:
+    if word in ("float", "double"):
+        return int(np.float64(value).view(np.int64))
+    return int(value) if word in ("boolean", "int", "long") else 0
+
+
+def _datum_of(word: str, value: Any, source: str) -> bytes:
+    if word not in ("string", "decimal"):
+        return b""
+    if word == "decimal":
+        digits = EXACT.scaleb(value, _DECIMAL_SCALE)
+        whole = int(digits)
+        if whole != digits:
+            raise RefusedError(
+                f"{source}: a delete has the ordering value {value}, and more than "
+                f"{_DECIMAL_SCALE} digits behind the point are not supported"
+            )
+        value = whole.to_bytes(whole.bit_length() // 8 + 1, "big", signed=True)
+    out = io.BytesIO()
+    fastavro.schemaless_writer(out, "string" if word == "string" else "bytes", value)
+    return out.getvalue()
