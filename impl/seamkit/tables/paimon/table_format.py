@@ -26,6 +26,8 @@ FORMAT = TableFormat(
         "merge_engines.engines:PartialUpdate",
         "data_files:file_statistics",
         "data_files:read_vector",
+        "evolution:open_parts",
+        "evolution:parts_statistics",
     ),
     mark="schema",
     holds="schema-",

@@ -95,7 +95,7 @@ class Log:
         return self._add("delete", content, _positions(at, BASE_INSTANT))
 
     def java_deletes(self, *records: tuple[str, Any], version: int) -> Log:
-        """A delete block as writers before Hudi 0.14 have it: keys, and words and ordering values."""
+        """A delete block of writers before Hudi 0.14: keys, and words and ordering values."""
         listed = [(key, "", order) for key, order in records]
         return self._add("delete", java_delete_content(listed, version=version), {})
 
@@ -325,11 +325,10 @@ def test_a_null_order_is_refused_only_where_it_meets_a_value(tmp_path: Path, pat
 @pytest.mark.parametrize(
     ("log", "words"),
     [
-        (Log().other("hfile"), "kind 'hfile'"),
         (Log().other("cdc"), "kind 'cdc'"),
         (Log().deletes(("a", None), version=9), "unknown version 9"),
     ],
-    ids=["hfile", "cdc", "delete v9"],
+    ids=["cdc", "delete v9"],
 )
 def test_blocks_without_a_place_in_a_log_are_refused(
     tmp_path: Path, path: str, log: Log, words: str

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,16 +13,19 @@ import pyarrow.compute as pc
 from seambase.errors import InputError, RefusedError
 from seambase.scan import ScanWarning
 from seambase.wording import counted
-from seamkit.avro.schema import field_paths
+from seamkit.avro.schema import field_paths, parse_schema
+from seamkit.core.unpack import Bound
 from seamkit.files.storage import Storage
 from seamkit.files.variants.reader import in_pieces
 from seamkit.tables.hudi.config.properties import TableConfig
 from seamkit.tables.hudi.listing.files import FileSlice, LogFile
+from seamkit.tables.hudi.listing.hfile import read_hfile
 from seamkit.tables.hudi.log.log import LogBlock, order_blocks, read_blocks, without_compactions
 from seamkit.tables.hudi.timeline.timeline import Timeline
 from seamkit.tables.hudi.timeline.window import Window
 
 _SUPPORTED_KINDS = ("avro", "parquet", "delete")
+_EMPTIED, _AVRO_VERSION = "key", 3
 _COMPARED = (
     pa.types.is_signed_integer,
     pa.types.is_floating,
@@ -84,7 +88,8 @@ def read_ordered_blocks(
         _warn(warning, source.strict, warnings)
     if source.window.is_incremental and not source.window.alone:
         blocks = without_compactions(blocks)
-    ordered = order_blocks(blocks, source.valid_block)
+    bound = source.storage.bound
+    ordered = [as_avro(one, bound) for one in order_blocks(blocks, source.valid_block)]
     for block in ordered:
         if block.kind not in _SUPPORTED_KINDS:
             raise RefusedError(
@@ -93,6 +98,28 @@ def read_ordered_blocks(
         _check_base(block, source.timeline)
     _check_named_keys(slice_, ordered, source.config.delete_prefix)
     return ordered
+
+
+def as_avro(block: LogBlock, bound: Bound) -> LogBlock:
+    """A block of an HFile as one of Avro, any other as it is.
+
+    The values of the file are its records, in the order of their keys, so that positions do not go
+    with them. A column by the name of the keys of a metadata table is emptied, and what Hudi puts
+    there instead is the text of the record key.
+    """
+    if block.kind != "hfile":
+        return block
+    if _EMPTIED in parse_schema(block.schema or "null").names:
+        raise RefusedError(
+            f"{block.where}: the column '{_EMPTIED}' is emptied in HFiles, which is not supported; "
+            "compact the table with Hudi, so that no log is left"
+        )
+    file = read_hfile(block.content, file=block.where, bound=bound)
+    parts = [struct.pack(">ii", _AVRO_VERSION, len(file.entries))]
+    for _, record in file.entries:
+        parts += struct.pack(">i", len(record)), record
+    header = {name: text for name, text in block.header.items() if name != "RECORD_POSITIONS"}
+    return replace(block, kind="avro", header=header, content=memoryview(b"".join(parts)))
 
 
 def refuse_pieces(own: pa.Schema, schema: pa.Schema, where: str) -> None:
