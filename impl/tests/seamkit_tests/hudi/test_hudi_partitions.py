@@ -82,6 +82,7 @@ def test_values_come_from_the_path(
 @pytest.mark.parametrize(
     ("fields", "partition"),
     [("i", "x"), ("i", "99999999999"), ("d", "2024/01/02"), ("s,i", "x/1/2"), ("s,i", "i=1/s=x"),
+     ("d", "20240102"), ("d", "d=2024-W01-2"), ("d", "2024-1-2"),
      ("s,i", "s=x/y/i=1"),
      ("t", "2024-01-02 00%3A00%3A00"), ("n", "0.255"), ("b", "1")],
 )  # fmt: skip
@@ -138,7 +139,8 @@ def test_what_properties_say_of_paths(
 
 @pytest.mark.parametrize(
     ("fields", "partition"),
-    [("t", "t=2024-01-02 00%3A00%3A00"), ("i", "a/b"), ("s,i", "x/y/1"), ("s,i", "i=1/s=x/y")],
+    [("t", "t=2024-01-02 00%3A00%3A00"), ("i", "a/b"), ("s,i", "x/y/1"), ("s,i", "i=1/s=x/y"),
+     ("d", "20240102")],
 )
 def test_a_path_that_does_not_tell_a_dropped_column_is_refused(
     tmp_path: Any, fields: str, partition: str

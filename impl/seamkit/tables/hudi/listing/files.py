@@ -267,6 +267,8 @@ def list_files(storage: Storage) -> Listing:
 
 _DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 _INTEGER = re.compile(r"[+-]?\d+")
+# Not `20240102` or `2024-W01-2`, which ISO 8601 has as well: Spark reads no date of these.
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 # Of key generators since Hudi 1.2.0: a date is three folders, one in the other.
 _SLASHES_DATES = "hoodie.datasource.write.slash.separated.date.partitioning"
 
@@ -401,7 +403,7 @@ def _python_value(text: str, kind: pa.DataType) -> Any:
         return float(text)
     if pa.types.is_decimal(kind):
         return Decimal(text)
-    if pa.types.is_date32(kind):
+    if pa.types.is_date32(kind) and _DATE.fullmatch(text):
         return date.fromisoformat(text)
     if pa.types.is_boolean(kind) and text.lower() in ("true", "false"):
         return text.lower() == "true"
