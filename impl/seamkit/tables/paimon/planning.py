@@ -412,10 +412,11 @@ def _of_one_age(section: Section, where: str) -> ScanWarning:
 def _check_keyless(files: Sequence[FileEntry], where: str) -> None:
     """Refuse files of a table with a primary key where the schema has none.
 
-    In front of a binary row stands its number of fields, none where there is no key.
+    In front of a binary row stands its number of fields, none where there is no key. Levels tell
+    nothing: incremental clustering of append tables has some, too.
     """
     for file in files:
-        if any(file.min_key[:4]) or file.level > 0 or file.deleted_rows:
+        if any(file.min_key[:4]) or file.deleted_rows:
             raise InputError(
                 f"{file.where}: {file.name} is a file of a table with a primary key, and {where} "
                 "has none"

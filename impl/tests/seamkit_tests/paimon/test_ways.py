@@ -105,6 +105,31 @@ def test_files_are_read_where_their_manifest_says(name: str, tmp_path: Path) -> 
         rows_of_table(table)
 
 
+@pytest.mark.parametrize("name", ["append-partitions", "append-compacted", "append-vectors"])
+@pytest.mark.parametrize("above", [5, 2])
+def test_files_of_a_table_without_keys_may_have_levels(
+    name: str, above: int, tmp_path: Path
+) -> None:
+    """Incremental clustering puts what it has sorted on a level (IncrementalClusterManager, 1.3).
+
+    Such a level is in no order of keys, and no row of it hides another.
+    """
+    table = unpack_paimon(name, tmp_path)
+    rows = rows_of_table(table).to_pylist()
+    window = rows_of_table(table, query="incremental", begin=0).to_pylist()
+    levels: dict[str, int] = {}
+
+    def clustered(entry: dict[str, Any]) -> None:
+        file = entry["_FILE"]
+        file["_LEVEL"] = levels.setdefault(file["_FILE_NAME"], (len(levels) + 1) % above)
+
+    rewrite_manifests(table, clustered)
+    assert max(levels.values()) > 0
+    assert rows_of_table(table).to_pylist() == rows
+    assert rows_of_table(table, query="read-optimized").to_pylist() == rows
+    assert rows_of_table(table, query="incremental", begin=0).to_pylist() == window
+
+
 @pytest.mark.parametrize(
     ("option", "zone", "hours"),
     [({}, "EST", -5), ({"legacy": "TRUE"}, "GMT+08:00", 8), ({"legacy": "false"}, "EST", 0)],

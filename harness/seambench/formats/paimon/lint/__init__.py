@@ -291,14 +291,19 @@ def _entry_findings(
 
 
 def _level_findings(table: _Table, merged: _Manifests) -> Iterator[Finding]:
-    """Files of a level above 0 must not overlap by key: each level is one sorted run."""
+    """Files of a level above 0 must not overlap by key: each level is one sorted run.
+
+    Tables without keys have levels where they are clustered, whose files are in no order of theirs.
+    """
+    keyed = bool(table.schema["primaryKeys"])
+    levels = keyed or table.schema["options"].get("clustering.incremental", "").lower() == "true"
     runs = defaultdict(list)
     for one in merged.live.values():
         level = one.meta["_LEVEL"]
-        if level < 0 or (level and not table.schema["primaryKeys"]):
+        if level < 0 or (level and not levels):
             says = f"_LEVEL is {level}" + ("" if level < 0 else " in a table without keys")
             yield "file.level", f"{one.place} _LEVEL", says
-        elif level and (ends := one.ends()) is not None:
+        elif level and keyed and (ends := one.ends()) is not None:
             runs[one.entry["_PARTITION"], one.entry["_BUCKET"], level].append((ends, one))
     for (_, _, level), run in runs.items():
         run.sort(key=lambda pair: pair[0][0])
