@@ -104,7 +104,7 @@ class ChangePlanner:
         options = read_options(self.schema)
         if snapshot is not None:
             then = read_options(self.schemas.load(snapshot.schema_id))
-            options = replace(options, has_vectors=then.has_vectors)
+            options = replace(options, awaits_vectors=then.awaits_vectors)
         return Planner(self.storage, self.schemas, self.schema, options, snapshot, self.snapshots)
 
     def _read_plan(

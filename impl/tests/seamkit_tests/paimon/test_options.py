@@ -8,10 +8,12 @@ import pytest
 from pyarrow import orc
 
 from seambase.errors import InputError, RefusedError
+from seamkit.connector.change_rows import reader_of
 from seamkit.files.orc import OrcReader
 from seamkit.files.promotion import resolve_column
 from seamkit.files.statistics import ColumnRange, FileStatistics
 from seamkit.files.storage import Storage
+from seamkit.scan.unit_scan import UnitScan
 from seamkit.tables.paimon.data_files import OrcTypes, PaimonTypes, _check_clock, bucket_folder
 from seamkit.tables.paimon.merge_engines.engines import merge_rule
 from seamkit.tables.paimon.metadata.schemas import TableSchema, parse_fields, read_options
@@ -83,12 +85,18 @@ def test_options_by_which_paimon_shows_other_rows_are_refused(
 
 @pytest.mark.parametrize(
     ("option", "value"),
-    [("scan.mode", "latest"), ("log.scan", "full"), ("type", "materialized-table")],
+    [
+        ("scan.mode", "latest"),
+        ("log.scan", "full"),
+        ("type", "materialized-table"),
+        ("deletion-vectors.merge-on-read", "true"),
+    ],
 )
 def test_other_options_leave_a_table_as_it_is(option: str, value: str, tmp_path: Path) -> None:
     """To a batch read the modes `latest` and `full` are the newest snapshot, as the default is.
 
-    A materialized table is a table beside the query that fills it.
+    A materialized table is a table beside the query that fills it. Without deletion vectors none are
+    merged.
     """
     table = unpack_paimon("core-life", tmp_path)
     expected = PaimonTable(str(table)).scan().to_table()
@@ -97,6 +105,39 @@ def test_other_options_leave_a_table_as_it_is(option: str, value: str, tmp_path:
     schema["options"] |= {option: value}
     file.write_text(json.dumps(schema), encoding="utf-8")
     assert PaimonTable(str(table)).scan().to_table() == expected
+
+
+@pytest.mark.parametrize("path", ["auto", "connector"])
+@pytest.mark.parametrize(
+    ("name", "snapshot", "expected"),
+    [
+        ("vectors-write-only", 1, {1: "a", 2: "b"}),
+        ("vectors-write-only", None, {1: "unseen", 2: "bb", 9: "unseen"}),
+        ("core-vectors-64", 2, {**{k: f"a{k}" for k in range(10) if k != 4}, 3: "b3"}),
+        ("core-vectors-64", 4, {**{k: f"a{k}" for k in range(10) if k != 4}, 3: "c3", 11: "c11"}),
+        ("core-vectors-64", None, {**{k: f"a{k}" for k in range(10) if k != 4}, 3: "c3", 11: "c11"}),
+    ],
+)
+def test_rows_that_await_their_vectors_are_merged_if_the_table_says_so(
+    name: str, snapshot: int | None, expected: dict[int, str], path: str, tmp_path: Path
+) -> None:
+    """With `deletion-vectors.merge-on-read` batches see level 0 (CoreOptions, batchScanSkipLevel0).
+
+    Rows that vectors take out are gone before keys meet.
+    """
+    table = unpack_paimon(name, tmp_path)
+    for file in table.glob("schema/schema-*"):
+        schema = json.loads(file.read_text(encoding="utf-8"))
+        schema["options"] |= {"deletion-vectors.merge-on-read": "TRUE"}
+        file.write_text(json.dumps(schema), encoding="utf-8")
+    scan = PaimonTable(str(table)).scan(as_of=snapshot)
+    assert isinstance(scan, UnitScan)
+    if path == "connector":
+        scan = scan.read_by(path, reader_of(scan))
+    rows = {row["k"]: row["v"] for row in scan.to_table().to_pylist()}
+    assert (rows, scan.count_rows()) == (expected, len(expected))
+    gone = PaimonTable(str(table)).scan(filter="v = 'a3'", as_of=snapshot)
+    assert gone.count_rows() == 0
 
 
 @pytest.mark.parametrize(

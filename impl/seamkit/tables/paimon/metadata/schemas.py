@@ -61,7 +61,6 @@ _SUPPORTED: Mapping[str, Sequence[str]] = {
     "data-evolution.enabled": ("false",),
     "type": ("table", "materialized-table"),
     "query-auth.enabled": ("false",),
-    "deletion-vectors.merge-on-read": ("false",),
     "pk-clustering-override": ("false",),
     "chain-table.enabled": ("false",),
     "sequence.snapshot-ordering": ("false",),
@@ -74,6 +73,7 @@ _READ = (
     "sequence.field.sort-order",
     "ignore-delete",
     "deletion-vectors.enabled",
+    "deletion-vectors.merge-on-read",
     "index-file-in-data-file-dir",
     "num-levels",
     "num-sorted-run.compaction-trigger",
@@ -114,7 +114,8 @@ class ReadOptions:
         descending: whether rows with smaller values of them are later.
         ignores_deletes: whether retracts are passed over that files have: never by aggregations.
         removes_records: whether a retract removes a record that is otherwise put together.
-        has_vectors: whether deletion vectors are written.
+        awaits_vectors: whether deletion vectors are written, and rows are hidden until those of
+            older ones are.
         highest_level: the level that full compactions write.
         vectors_beside_data: whether files of vectors lie in the folders of data files.
     """
@@ -124,14 +125,14 @@ class ReadOptions:
     descending: bool
     ignores_deletes: bool
     removes_records: bool
-    has_vectors: bool
+    awaits_vectors: bool
     highest_level: int
     vectors_beside_data: bool
 
     @property
     def skips_level_0(self) -> bool:
         """Whether rows are seen once a compaction has taken them up, and not before."""
-        return self.has_vectors or self.engine == "first-row"
+        return self.awaits_vectors or self.engine == "first-row"
 
 
 def read_options(schema: TableSchema) -> ReadOptions:
@@ -159,7 +160,8 @@ def read_options(schema: TableSchema) -> ReadOptions:
             or _flag(options, f"{engine}.ignore-delete", where)
         ),
         removes_records=removes,
-        has_vectors=_flag(options, "deletion-vectors.enabled", where),
+        awaits_vectors=_flag(options, "deletion-vectors.enabled", where)
+        and not _flag(options, "deletion-vectors.merge-on-read", where),
         highest_level=_highest_level(options, where),
         vectors_beside_data=_flag(options, "index-file-in-data-file-dir", where),
     )
