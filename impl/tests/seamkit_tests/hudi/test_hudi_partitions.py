@@ -150,6 +150,42 @@ def test_a_path_that_does_not_tell_a_dropped_column_is_refused(
         _values(tmp_path, fields, partition, **DROPS)
 
 
+@pytest.mark.parametrize(
+    ("version", "fields", "partition", "expected"),
+    [
+        (4, "s", "default", {}),
+        (4, "s", "s=default", {}),
+        (4, "s,i", "s=default/i=1", {"i": 1}),
+        (4, "s", "defaults", {"s": "defaults"}),
+        (5, "s", "default", {"s": "default"}),
+    ],
+)
+def test_no_value_was_another_word_up_to_version_4(
+    tmp_path: Path, version: int, fields: str, partition: str, expected: dict[str, Any]
+) -> None:
+    """Hudi before 0.12 wrote `default`, which may be a value, too: the rows tell (FourToFive)."""
+    config = replace(_config(tmp_path, fields), version=version)
+    columns = PartitionColumns(config, _SCHEMA)
+    assert {name: value.as_py() for name, value in columns.values(partition).items()} == expected
+    if fields == "s" and not expected:
+        dropped = replace(config, drops_partition_columns=True)
+        with pytest.raises(InputError, match="does not tell the value of the column 's'"):
+            PartitionColumns(dropped, _SCHEMA).values(partition)
+
+
+@pytest.mark.parametrize("path", ["auto", "merge", "connector"])
+@pytest.mark.parametrize("name", ["mor-v6-event", "partitions-plain/v6", "windows/v6"])
+def test_tables_of_version_4_lie_on_disk_as_later_ones(
+    tmp_path: Path, name: str, path: str
+) -> None:
+    """What an upgrade to version 5, and one to 6, changes is no file of rows (upgrade handlers)."""
+    table = unpack_table(name, tmp_path)
+    rows = scan_on(HudiTable(str(table)), path).to_table().to_pylist()
+    replace_in(table / ".hoodie/hoodie.properties", "table.version=6", "table.version=4")
+    assert HudiTable(str(table)).config.version == 4
+    assert scan_on(HudiTable(str(table)), path).to_table().to_pylist() == rows
+
+
 def test_a_column_that_no_schema_has_may_have_been_dropped(tmp_path: Any) -> None:
     """The property tells; where it is missing, as in tables from before 0.11, none was."""
     config = _config(tmp_path, "s")

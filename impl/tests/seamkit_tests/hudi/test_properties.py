@@ -95,7 +95,7 @@ def test_names_may_have_any_letters(written: str, name: str, tmp_path: Path) -> 
     assert _load(tmp_path, properties_text(9, **own)) == name
 
 
-@pytest.mark.parametrize("version", [5, 6, 8, 9])
+@pytest.mark.parametrize("version", [4, 5, 6, 8, 9])
 def test_what_hudi_writes_into_every_table_must_be_there(version: int, tmp_path: Path) -> None:
     """Each line of `properties_text` is wanted by name: Hudi writes no table without it.
 

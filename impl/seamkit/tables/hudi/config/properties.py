@@ -139,7 +139,7 @@ def _read_fill_rule(raw: Mapping[str, str], version: int, where: str) -> FillRul
 
 KeyGenerator = Literal["plain", "complex", "timestamp", "custom"]
 
-_SUPPORTED_VERSIONS = (5, 6, 8, 9)
+_SUPPORTED_VERSIONS = (4, 5, 6, 8, 9)
 #: Types of key generators; `TIMESTAMP` and `CUSTOM` make partition paths in another way.
 _KEY_GENERATORS = (
     *("SIMPLE", "COMPLEX", "TIMESTAMP", "CUSTOM", "NON_PARTITION", "GLOBAL_DELETE"),
@@ -154,7 +154,7 @@ _MOST_BYTES = 16 << 20
 DROPS = "hoodie.datasource.write.drop.partition.columns"
 #: What Hudi has written into every table since a version.
 _WRITTEN_SINCE: Mapping[int, Sequence[str]] = {
-    5: (
+    4: (
         "hoodie.table.name",
         "hoodie.table.type",
         "hoodie.table.checksum",
@@ -231,7 +231,7 @@ class TableConfig:
     """What a reader must know of a table.
 
     Attributes:
-        version: table version (5, 6, 8 or 9).
+        version: table version (4, 5, 6, 8 or 9).
         merge_on_read: False for a copy-on-write table, which never has logs.
         timeline_layout: 1 (`.hoodie/`) or 2 (`.hoodie/timeline/`).
         timeline_folder: folder of the active timeline, below the table.

@@ -266,6 +266,8 @@ def list_files(storage: Storage) -> Listing:
 
 
 _DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+# What stands for no value up to version 4, and is a text like others.
+_NULL_BEFORE_5 = "default"
 _INTEGER = re.compile(r"[+-]?\d+")
 # Not `20240102` or `2024-W01-2`, which ISO 8601 has as well: Spark reads no date of these.
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -302,6 +304,7 @@ class PartitionColumns:
     def __init__(self, config: TableConfig, schema: pa.Schema) -> None:
         self._fields, self._drops = config.partition_fields, config.drops_partition_columns
         self._slashes_dates = config.raw.get(_SLASHES_DATES, "").lower() == "true"
+        self._unsure = (_NULL_BEFORE_5,) if config.version < 5 else ()
         own = () if self._drops else (*config.time_partition_fields, *config.ordering_fields)
         self._read = {
             name: schema.field(name)
@@ -344,8 +347,9 @@ class PartitionColumns:
                         f"{name!r} is the table's partition field, which no file has"
                     )
                 return {}
-            if name in self._read:
-                value = _value(text if equals else part, self._read[name].type)
+            own = text if equals else part
+            if name in self._read and own not in self._unsure:
+                value = _value(own, self._read[name].type)
                 if value is not None:
                     found[name] = value
         return found
