@@ -41,6 +41,7 @@ from seamkit.tables.hudi.listing.metadata_table import (
 )
 from seamkit.tables.hudi.merge.fold import SliceChanges
 from seamkit.tables.hudi.merge.keys import LogSource
+from seamkit.tables.hudi.timeline.instants import completed_as
 from seamkit.tables.hudi.timeline.timeline import Timeline
 from seamkit.tables.hudi.timeline.window import NOW, Window
 
@@ -145,6 +146,7 @@ class Planner:
             self._from_metadata, self._files, self._all = False, None, None
             all_ = slices(self._listed())
         damage = [*self._silent_writes, *_changed_bases(all_, self._timeline)]
+        damage += _unfinished(self._timeline, window)
         if self._strict and damage:
             raise InputError(f"{damage[0].file}: {damage[0].reason}")
         changed = [slice_ for slice_ in all_ if may_have_changed(slice_, self._timeline, window)]
@@ -173,6 +175,26 @@ class Planner:
                 else list_files(self._storage)
             )
         return self._files
+
+
+def _unfinished(timeline: Timeline, window: Window) -> Iterator[ScanWarning]:
+    """The first write that a query goes beyond by its requested time, and that has not completed.
+
+    Once it has, the same query has its rows, or one that begins at its end has missed them. Hudi
+    refuses such queries (TimelineUtils, validateTimestampAsOf and handleHollowCommitIfNeeded).
+    Compactions and clusterings change no row.
+    """
+    if window.changes is not None or (window.up_to is None and window.after is None):
+        return
+    end = window.up_to or timeline.last_completed() or ""
+    for instant in timeline.instants:
+        requested, action = instant.requested, instant.action
+        is_running = timeline.is_pending(requested) and completed_as(action) == action
+        is_passed = requested <= end and window.hands_out(requested)
+        if is_running and is_passed and not timeline.may_cluster(requested):
+            reason = f"the write of {requested} is not completed, and will count once it is"
+            yield ScanWarning(timeline.storage.full(instant.path), -1, reason)
+            return
 
 
 def _changed_bases(slices: Sequence[FileSlice], timeline: Timeline) -> Iterator[ScanWarning]:

@@ -1,10 +1,11 @@
 """What a read sees of a table's history: as of an instant, and between two (docs/hudi.md)."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from seambase.errors import RefusedError, UsageError
+from seambase.errors import InputError, RefusedError, UsageError
 from seambase.scan import Query
 from seamkit.tables.hudi.listing.file_groups import FileGroups, list_slices
 from seamkit.tables.hudi.listing.files import may_have_changed
@@ -59,6 +60,51 @@ def test_layout_1_goes_by_request(
     """Up to version 6 an incremental query takes instants requested in (begin, end]."""
     expected = range(0 if begin is None else begin + 1, last + 1)
     assert _changed(_table(tmp_path, 6), begin, end) == set(map(at, expected))
+
+
+@pytest.mark.parametrize(
+    ("version", "state", "query", "is_told"),
+    [
+        (6, "deltacommit.inflight", {"as_of": 25}, True),
+        (6, "deltacommit.requested", {"as_of": 20}, True),
+        (9, "deltacommit.inflight", {"as_of": 35}, True),
+        (9, "commit.requested", {"as_of": 25}, True),
+        (6, "deltacommit.inflight", {"as_of": 19}, False),
+        (9, "deltacommit.inflight", {}, False),
+        (6, "compaction.inflight", {"as_of": 25}, False),
+        (9, "clustering.requested", {"as_of": 25}, False),
+        (6, "replacecommit.requested", {"as_of": 25}, False),
+        (6, "deltacommit.inflight", {"begin": 10}, True),
+        (6, "deltacommit.inflight", {"begin": 10, "end": 20}, True),
+        (6, "deltacommit.inflight", {"begin": 20}, False),
+        (6, "deltacommit.inflight", {"end": 19}, False),
+        (9, "deltacommit.inflight", {"begin": 11}, False),  # which goes by completion
+    ],
+)
+def test_a_write_that_still_runs_is_told_by_queries_that_go_beyond_it(
+    tmp_path: Path, version: int, state: str, query: dict[str, int], is_told: bool
+) -> None:
+    """Its rows will be in the same answer later, or between two that follow each other.
+
+    Hudi refuses such queries, but for compactions and clusterings, which change no row.
+    """
+    table = Table(tmp_path, version)
+    for minute in (10, 30):
+        completed = at(minute + 1) if version >= 8 else "completed"
+        table.instant(at(minute), "deltacommit", completed, schema=_SCHEMA)
+    (table.timeline / f"{at(20)}.{state}").touch()
+    if "compaction" in state:
+        table.compaction(at(20), "f-0")
+    how: dict[str, Any] = {name: at(minute) for name, minute in query.items()}
+    how |= {"query": "incremental"} if {"begin", "end"} & query.keys() else {}
+    said = [one.reason for one in HudiTable(str(tmp_path)).scan(**how).report().warnings]
+    expected = f"the write of {at(20)} is not completed, and will count once it is"
+    assert said == [expected] * is_told
+    if is_told:
+        with pytest.raises(InputError, match=f"{at(20)}.*is not completed"):
+            HudiTable(str(tmp_path)).scan(strict=True, **how)
+    else:
+        HudiTable(str(tmp_path)).scan(strict=True, **how)
 
 
 def test_now_sees_everything() -> None:
