@@ -139,8 +139,13 @@ def test_what_properties_say_of_paths(
 
 @pytest.mark.parametrize(
     ("fields", "partition"),
-    [("t", "t=2024-01-02 00%3A00%3A00"), ("i", "a/b"), ("s,i", "x/y/1"), ("s,i", "i=1/s=x/y"),
-     ("d", "20240102")],
+    [
+        ("t", "t=2024-01-02 00%3A00%3A00"),
+        ("i", "a/b"),
+        ("s,i", "x/y/1"),
+        ("s,i", "i=1/s=x/y"),
+        ("d", "20240102"),
+    ],
 )
 def test_a_path_that_does_not_tell_a_dropped_column_is_refused(
     tmp_path: Any, fields: str, partition: str
@@ -157,6 +162,7 @@ def test_a_path_that_does_not_tell_a_dropped_column_is_refused(
         (4, "s", "s=default", {}),
         (4, "s,i", "s=default/i=1", {"i": 1}),
         (4, "s", "defaults", {"s": "defaults"}),
+        (3, "s", "default", {}),
         (5, "s", "default", {"s": "default"}),
     ],
 )
@@ -174,15 +180,16 @@ def test_no_value_was_another_word_up_to_version_4(
 
 
 @pytest.mark.parametrize("path", ["auto", "merge", "connector"])
+@pytest.mark.parametrize("version", [3, 4])
 @pytest.mark.parametrize("name", ["mor-v6-event", "partitions-plain/v6", "windows/v6"])
-def test_tables_of_version_4_lie_on_disk_as_later_ones(
-    tmp_path: Path, name: str, path: str
+def test_tables_before_version_5_lie_on_disk_as_later_ones(
+    tmp_path: Path, name: str, path: str, version: int
 ) -> None:
-    """What an upgrade to version 5, and one to 6, changes is no file of rows (upgrade handlers)."""
+    """What upgrades to versions 4, 5 and 6 change is no file of rows (Hudi's upgrade handlers)."""
     table = unpack_table(name, tmp_path)
     rows = scan_on(HudiTable(str(table)), path).to_table().to_pylist()
-    replace_in(table / ".hoodie/hoodie.properties", "table.version=6", "table.version=4")
-    assert HudiTable(str(table)).config.version == 4
+    replace_in(table / ".hoodie/hoodie.properties", "table.version=6", f"table.version={version}")
+    assert HudiTable(str(table)).config.version == version
     assert scan_on(HudiTable(str(table)), path).to_table().to_pylist() == rows
 
 

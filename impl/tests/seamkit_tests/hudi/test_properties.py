@@ -95,14 +95,17 @@ def test_names_may_have_any_letters(written: str, name: str, tmp_path: Path) -> 
     assert _load(tmp_path, properties_text(9, **own)) == name
 
 
-@pytest.mark.parametrize("version", [4, 5, 6, 8, 9])
+@pytest.mark.parametrize("version", [3, 4, 5, 6, 8, 9])
 def test_what_hudi_writes_into_every_table_must_be_there(version: int, tmp_path: Path) -> None:
     """Each line of `properties_text` is wanted by name: Hudi writes no table without it.
 
-    Whether partition columns are dropped it writes since 0.11, and no upgrade adds it.
+    Whether partition columns are dropped it writes since 0.11, and no upgrade adds it; a checksum
+    since then, too.
     """
     lines = properties_text(version).splitlines(keepends=True)
-    optional = "hoodie.datasource", "hoodie.archivelog" if version < 6 else "-"
+    optional: tuple[str, ...] = ("hoodie.datasource",)
+    optional += ("hoodie.archivelog",) if version < 6 else ()
+    optional += ("hoodie.table.checksum",) if version < 4 else ()
     for i, line in enumerate(lines):
         rest = "".join(lines[:i] + lines[i + 1 :])
         if line.startswith(optional):

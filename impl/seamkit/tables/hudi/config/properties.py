@@ -139,7 +139,7 @@ def _read_fill_rule(raw: Mapping[str, str], version: int, where: str) -> FillRul
 
 KeyGenerator = Literal["plain", "complex", "timestamp", "custom"]
 
-_SUPPORTED_VERSIONS = (4, 5, 6, 8, 9)
+_SUPPORTED_VERSIONS = (3, 4, 5, 6, 8, 9)
 #: Types of key generators; `TIMESTAMP` and `CUSTOM` make partition paths in another way.
 _KEY_GENERATORS = (
     *("SIMPLE", "COMPLEX", "TIMESTAMP", "CUSTOM", "NON_PARTITION", "GLOBAL_DELETE"),
@@ -154,12 +154,12 @@ _MOST_BYTES = 16 << 20
 DROPS = "hoodie.datasource.write.drop.partition.columns"
 #: What Hudi has written into every table since a version.
 _WRITTEN_SINCE: Mapping[int, Sequence[str]] = {
-    4: (
+    3: (
         "hoodie.table.name",
         "hoodie.table.type",
-        "hoodie.table.checksum",
         "hoodie.timeline.layout.version",
     ),
+    4: ("hoodie.table.checksum",),
     6: ("hoodie.archivelog.folder",),
     8: (
         "hoodie.record.merge.mode",
@@ -231,7 +231,7 @@ class TableConfig:
     """What a reader must know of a table.
 
     Attributes:
-        version: table version (4, 5, 6, 8 or 9).
+        version: table version (3, 4, 5, 6, 8 or 9).
         merge_on_read: False for a copy-on-write table, which never has logs.
         timeline_layout: 1 (`.hoodie/`) or 2 (`.hoodie/timeline/`).
         timeline_folder: folder of the active timeline, below the table.
@@ -374,8 +374,8 @@ def _lack(text: str, raw: Mapping[str, str], where: str) -> str | None:
         for key in keys if version >= least else ():
             if not raw.get(key):
                 return f"{key} is missing, which a table of version {version} has"
-    stated = raw["hoodie.table.checksum"]
-    if stated != str(_checksum(raw)):
+    stated = raw.get("hoodie.table.checksum", "")  # none up to version 3
+    if stated and stated != str(_checksum(raw)):
         return f"hoodie.table.checksum is {stated:.20}, which does not fit the table's name"
     return None
 
