@@ -36,6 +36,7 @@ from seamkit.files.reader import FileReader, check_size
 from seamkit.files.roaring import Positions
 from seamkit.files.statistics import ColumnRange, FileStatistics
 from seamkit.files.storage import Storage
+from seamkit.files.variants.reader import with_whole_variants
 from seamkit.files.vectors import FRAME_BYTES, read_framed, unframed, vector_positions
 from seamkit.tables.agreement import JAVA, check_partition, check_stated, part_of_one
 from seamkit.tables.paimon.metadata.manifests import FileEntry, VectorRange, row_values
@@ -238,12 +239,13 @@ def open_data_file(
     if lost and not set(lost) <= set(schema.partition_keys):
         raise InputError(f"{reader.name}: the column {lost[0]!r} of its schema is missing")
     _check_columns(reader, schema, expected)
-    found: FileReader = reader
+    file = Place("", (), places_of(written.fields))
+    nested = [own for own in schema.fields if own.children]
+    found = with_whole_variants(reader, nested, file) if nested else reader
     if schema.fields != written.fields:
-        file = Place("", (), places_of(written.fields))
         find = Finder(schema.by_name, file, reader.name, has_others=True)
         names, before = schema.by_name, written.fields
-        found = FoundReader(reader, CastFinder(find, names, before, _TYPES.promotes, reader.name))
+        found = FoundReader(found, CastFinder(find, names, before, _TYPES.promotes, reader.name))
 
     def check() -> None:
         _check_partition(reader, entry, schema)

@@ -19,7 +19,7 @@ from typing import Any, TypeVar, overload
 import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
-from seamkit.files.columns import Key, Place
+from seamkit.files.columns import VARIANT, Key, Place
 from seamkit.files.reader import check_names
 from seamkit.files.storage import Storage, json_object
 
@@ -241,6 +241,7 @@ _TIMESTAMP_DIGITS = 6
 _LOCAL = " WITH LOCAL TIME ZONE"
 _PLAIN_TIME = " WITHOUT TIME ZONE"
 _DEPTH = 60
+_VARIANT, _PARTS = "VARIANT", tuple(enumerate(VARIANT))
 
 
 @dataclass(frozen=True)
@@ -252,8 +253,8 @@ class Field:
         name: as the schema calls it.
         spelling: the type as the schema spells it, without nullability; `ROW` and such for nested.
         nullable: whether it may be null.
-        children: fields of a row; the element of an array or multiset; key and value of a map. Only
-            those of a row have ids and names of their own.
+        children: fields of a row; the element of an array or multiset; key and value of a map; the
+            parts of a variant. Only those of a row have ids of their own, and names of the schema's.
     """
 
     id: int
@@ -262,6 +263,11 @@ class Field:
     type: pa.DataType
     nullable: bool
     children: Sequence[Field] = ()
+
+    @property
+    def is_variant(self) -> bool:
+        """Whether it is one, and no row of the same two fields."""
+        return self.spelling == _VARIANT
 
     @property
     def keys(self) -> Sequence[Key]:
@@ -302,6 +308,9 @@ def _field(id_: Any, name: Any, declared: Any, where: str, depth: int) -> Field:
         raise RefusedError(f"{where}: types are nested deeper than {_DEPTH}")
     if isinstance(declared, str):
         spelling, nullable = _without_not_null(declared)
+        if spelling == _VARIANT:
+            parts = [Field(-1 - at, one.name, "BYTES", one.type, True) for at, one in _PARTS]
+            return Field(id_, name, spelling, VARIANT, nullable, parts)
         return Field(id_, name, spelling, _flat(spelling, where), nullable)
     word, nullable = _without_not_null(declared["type"])
     if word == "ROW":
