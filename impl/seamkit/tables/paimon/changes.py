@@ -125,6 +125,11 @@ class ChangePlanner:
     def _as_written(self, listed: _Listed, what: str, row_kinds: bool) -> ReadPlan:
         """Rows as files have them, commit by commit; with their kinds, or without retracts."""
         planner, schema = self._planner(None), self.schema.arrow
+        if planner.options.evolves:
+            raise RefusedError(
+                f"{self.schema.where}: with data-evolution.enabled a commit may write some columns "
+                "alone of rows that are there; windows of such a table are not supported"
+            )
         files = [file for _, own in self._files(listed) for file in own]
         if row_kinds:
             refuse_taken_names(schema, [ROW_KIND], self.schema.where)

@@ -40,7 +40,14 @@ from seamkit.files.variants.reader import with_whole_variants
 from seamkit.files.vectors import FRAME_BYTES, read_framed, unframed, vector_positions
 from seamkit.tables.agreement import JAVA, check_partition, check_stated, part_of_one
 from seamkit.tables.paimon.metadata.manifests import FileEntry, VectorRange, row_values
-from seamkit.tables.paimon.metadata.schemas import KIND, SEQUENCE, Schemas, TableSchema, places_of
+from seamkit.tables.paimon.metadata.schemas import (
+    KIND,
+    SEQUENCE,
+    Field,
+    Schemas,
+    TableSchema,
+    places_of,
+)
 from seamkit.tables.paimon.narrowed import CastFinder, narrowing_of
 
 #: What Java takes for blank, which is neither a no-break space nor the next line of U+0085.
@@ -213,6 +220,8 @@ _TYPES, _UNMARKED, _ORC_TYPES = PaimonTypes(), UnmarkedTimes(), OrcTypes()
 #: Whether ORC files have instants by their writer's clock, as they do unless it says otherwise.
 _OF_CLOCKS = "orc.timestamp-ltz.legacy.type"
 _SECOND = 1000
+#: Columns of files in tables whose rows are tracked, besides the table's.
+_TRACKED = ("_ROW_ID", SEQUENCE)
 
 
 def open_data_file(
@@ -232,9 +241,7 @@ def open_data_file(
     reader = _reader(own_storage, path, written, schema)
     size_bytes = entry.size_bytes if isinstance(reader, ParquetReader) else None
     check_size(reader, size_bytes, entry.rows, "the manifest")
-    expected = [own.name for own in written.fields]
-    if entry.write_columns is not None:
-        expected = [name for name in expected if name in entry.write_columns]
+    expected = [own.name for own in columns_written(entry, written)]
     lost = [name for name in expected if name not in reader.schema.names]
     if lost and not set(lost) <= set(schema.partition_keys):
         raise InputError(f"{reader.name}: the column {lost[0]!r} of its schema is missing")
@@ -258,6 +265,20 @@ def open_data_file(
 
     reader.once(("as stated", is_live, *entry.stated), check)
     return found
+
+
+def columns_written(entry: FileEntry, written: TableSchema) -> Sequence[Field]:
+    """The columns that a file has of those of its schema."""
+    own = entry.write_columns
+    if own is None:
+        return written.fields
+    for name in own:
+        if name not in written.by_name and name not in _TRACKED:
+            raise RefusedError(
+                f"{entry.where}: {entry.name} was written as having {name!r}, which is no column of "
+                f"{written.where}; files that have parts of a column are not supported"
+            )
+    return [one for one in written.fields if one.name in own]
 
 
 def data_identity(
@@ -373,6 +394,8 @@ def file_statistics(
     """
     written = schema if file.schema_id == schema.id else schemas.load(file.schema_id)
     names = file.value_stats_columns
+    if names is None:
+        names = file.write_columns
     if names is None:
         names = [own.name for own in written.fields]
     low_bytes, high_bytes, nulls = file.value_stats

@@ -32,6 +32,13 @@ from seamkit.tables.paimon.data_files import (
     read_vector,
     vector_identity,
 )
+from seamkit.tables.paimon.evolution import (
+    open_parts,
+    parts_identity,
+    parts_of,
+    parts_statistics,
+    same_rows,
+)
 from seamkit.tables.paimon.merge_engines.engines import merge_rule
 from seamkit.tables.paimon.metadata.manifests import (
     FileEntry,
@@ -259,6 +266,9 @@ class Planner:
         folder = bucket_folder(known, bucket, self.schema)
         if not self.schema.primary_keys:
             _check_keyless(files, self.schema.where)
+            if self.options.evolves:
+                rows = same_rows(files, self.schema.where)
+                return [self._evolved(own, folder, known) for own in rows]
         if not self.schema.primary_keys or self._is_raw(files):
             return [self._native(file, folder, known) for file in files]
         key_types = [self.schema.arrow.field(name).type for name in self.schema.merge_keys]
@@ -307,6 +317,37 @@ class Planner:
             changed_by=self._stored_vectors([file]),
             group=folder,
         )
+
+    def _evolved(
+        self, files: Sequence[FileEntry], folder: str, known: Mapping[str, pa.Scalar]
+    ) -> ReadUnit:
+        """Files that have the same rows, the newest first, of which each has some columns."""
+        oldest = min(files, key=lambda file: (file.max_sequence, file.name))
+        unit = self._native(oldest, folder, known)
+        if len(files) == 1:
+            return unit
+        later = [file for file in files if file is not oldest]
+        for file in later:
+            if self._vector(file) is not None:
+                raise RefusedError(
+                    f"{self.schema.where}: {file.name} has a deletion vector, and {oldest.name} is "
+                    "the oldest file with its rows, of which Paimon takes it"
+                )
+        parts = parts_of(files, self.schema, self.schemas)
+        data = replace(
+            unit.files[0],
+            open=partial(open_parts, self.storage, folder, parts, self.schemas, self.schema),
+            statistics=partial(parts_statistics, parts, self.schema, self.schemas),
+            has_footer=False,
+            identity=partial(parts_identity, self.storage, folder, parts, self.schema),
+        )
+        others = [
+            StoredFile("columns", self._data_file(file, folder).name, file.size_bytes, file.rows)
+            for file in later
+        ]
+        reason = ", ".join(filter(None, (unit.reason, "columns lie in several files")))
+        changed_by = [*unit.changed_by, *others]
+        return replace(unit, files=[data], reason=reason, changed_by=changed_by)
 
     def _merged(
         self, section: Section, number: int, folder: str, known: Mapping[str, pa.Scalar]

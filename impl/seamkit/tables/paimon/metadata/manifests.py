@@ -150,6 +150,7 @@ class FileEntry:
         external_path: its whole path where it does not lie in the table's folder.
         value_stats: smallest and largest values and counts of nulls, of the columns named.
         write_columns: the columns that it has where these are not all of its schema's.
+        first_row: id of its first row, where rows have ids; those of the others follow.
     """
 
     partition: bytes
@@ -169,6 +170,7 @@ class FileEntry:
     value_stats: tuple[bytes, bytes, tuple[int | None, ...] | None]
     value_stats_columns: Sequence[str] | None
     write_columns: Sequence[str] | None
+    first_row: int | None
     where: str
 
     @property
@@ -403,6 +405,7 @@ def _files_of(entries: Records) -> Iterator[FileEntry]:
         ),
         file.lists("_VALUE_STATS_COLS", str),
         file.lists("_WRITE_COLS", str),
+        file.values("_FIRST_ROW_ID", int),
         repeat(entries.where),
     )
 

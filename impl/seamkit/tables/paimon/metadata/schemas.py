@@ -58,7 +58,6 @@ REMOVES_GROUP = "partial-update.remove-record-on-sequence-group"
 _ENGINES = ("deduplicate", "partial-update", "aggregation", "first-row")
 #: Options of features that change what is read, with the values that are read; the first is usual.
 _SUPPORTED: Mapping[str, Sequence[str]] = {
-    "data-evolution.enabled": ("false",),
     "type": ("table", "materialized-table"),
     "query-auth.enabled": ("false",),
     "pk-clustering-override": ("false",),
@@ -74,6 +73,7 @@ _READ = (
     "ignore-delete",
     "deletion-vectors.enabled",
     "deletion-vectors.merge-on-read",
+    "data-evolution.enabled",
     "index-file-in-data-file-dir",
     "num-levels",
     "num-sorted-run.compaction-trigger",
@@ -118,6 +118,7 @@ class ReadOptions:
             older ones are.
         highest_level: the level that full compactions write.
         vectors_beside_data: whether files of vectors lie in the folders of data files.
+        evolves: whether columns of a row may lie in several files, and rows have ids for it.
     """
 
     engine: str
@@ -128,6 +129,7 @@ class ReadOptions:
     awaits_vectors: bool
     highest_level: int
     vectors_beside_data: bool
+    evolves: bool
 
     @property
     def skips_level_0(self) -> bool:
@@ -164,6 +166,7 @@ def read_options(schema: TableSchema) -> ReadOptions:
         and not _flag(options, "deletion-vectors.merge-on-read", where),
         highest_level=_highest_level(options, where),
         vectors_beside_data=_flag(options, "index-file-in-data-file-dir", where),
+        evolves=_flag(options, "data-evolution.enabled", where),
     )
 
 
