@@ -195,7 +195,7 @@ class Planner:
         units: list[ReadUnit] = []
         unseen = 0
         for (_, bucket), own in by_bucket(files).items():
-            seen = [file for file in own if self._is_seen(file, read_optimized)]
+            seen = [file for file in own if self.sees(file, read_optimized=read_optimized)]
             unseen += len(own) - len(seen)
             if seen:
                 units += self._bucket(bucket, seen)
@@ -229,7 +229,7 @@ class Planner:
         self._check_vectors(files)
         found: dict[bytes, list[ReadUnit]] = {}
         for (partition, bucket), own in by_bucket(files).items():
-            if seen := [file for file in own if self._is_seen(file, False)]:
+            if seen := [file for file in own if self.sees(file)]:
                 found.setdefault(partition, []).extend(self._bucket(bucket, seen))
         return found
 
@@ -252,7 +252,8 @@ class Planner:
         values = row_values(file.partition, self._partition_types, where)
         return dict(zip(self.schema.partition_keys, values, strict=True))
 
-    def _is_seen(self, file: FileEntry, read_optimized: bool) -> bool:
+    def sees(self, file: FileEntry, *, read_optimized: bool = False) -> bool:
+        """Whether a query takes the rows of a file."""
         if not self.schema.primary_keys:
             return True
         if read_optimized:
@@ -335,7 +336,7 @@ class Planner:
                 )
         parts = parts_of(files, self.schema, self.schemas)
         data = replace(
-            unit.files[0],
+            self._data_file(oldest, folder),
             open=partial(open_parts, self.storage, folder, parts, self.schemas, self.schema),
             statistics=partial(parts_statistics, parts, self.schema, self.schemas),
             has_footer=False,

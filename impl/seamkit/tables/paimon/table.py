@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Literal, Unpack, get_args
 
 import pyarrow as pa
 
 from seambase.description import TableDescription
-from seambase.errors import InputError, UsageError
+from seambase.errors import InputError, RefusedError, UsageError
 from seambase.scan import Query, ScanWarning
 from seambase.wording import counted
 from seamkit.core.tasks import gc_paused
 from seamkit.files.storage import Storage, table_address
 from seamkit.scan.arguments import Filter, RunOptions, ScanOptions, check_choice, check_flag
 from seamkit.scan.scan import Scan
-from seamkit.scan.units import ReadPlan
+from seamkit.scan.units import ReadPlan, ReadUnit
 from seamkit.tables.paimon.changes import ChangePlanner, Planned
-from seamkit.tables.paimon.metadata.manifests import live_files
-from seamkit.tables.paimon.metadata.schemas import Schemas, read_options
+from seamkit.tables.paimon.metadata.manifests import FileEntry, live_files
+from seamkit.tables.paimon.metadata.schemas import FALLBACK, Schemas, read_options
 from seamkit.tables.paimon.metadata.snapshots import (
     MAIN,
     ChangeMode,
     Point,
     Snapshot,
+    SnapshotFolder,
     branch_address,
     branch_folder,
     branch_names,
@@ -110,6 +111,11 @@ class PaimonTable(FolderTable):
         """Names of the tags, which `as_of` takes."""
         return sorted(self._snapshots.tags)
 
+    @property
+    def _fallback(self) -> str:
+        """The branch whose partitions stand in for those that this one lacks; empty for none."""
+        return self._newest_schema.options.get(FALLBACK, "").strip()
+
     def _facts(self) -> str:
         branch = "" if self._branch == MAIN else f", branch {self._branch}"
         return f"{self._storage.root}{branch}, snapshot {self.snapshot_id}"
@@ -189,6 +195,10 @@ class PaimonTable(FolderTable):
         table = self._view(query, options, as_of=as_of, begin=begin, end=end)
         if row_kinds and query != "incremental":
             raise UsageError(f"a query {query} has no row_kinds: an incremental one has")
+        if table._fallback and (query != "snapshot" or as_of is not None):
+            raise RefusedError(
+                f"{table._newest_schema.where}: with {FALLBACK} only the newest rows can be read"
+            )
         if query == "incremental" or query == "cdc":
             plan, read = table._changes(query, begin, end, mode, row_kinds)
             return table._scan(plan, columns, filter, options, read_by=read)
@@ -223,41 +233,68 @@ class PaimonTable(FolderTable):
         snapshot, schema = self._snapshot(as_of), self._newest_schema
         if as_of is not None and snapshot is not None:
             schema = self._schemas.load(snapshot.schema_id)
-        options = read_options(schema)
-        root = self._storage.root
-        warnings = []
-        if lost := self._snapshots.lost:
-            warnings.append(ScanWarning(self._snapshots.hint_path, -1, lost))
-        files = [] if snapshot is None else live_files(self._storage, snapshot)
-        if snapshot is not None:
-            warnings += _contradictions(snapshot, sum(file.rows for file in files))
-        if snapshot is None:
-            heading = "nothing was written yet"
-            return ReadPlan(root, schema.arrow, [], heading, warnings=warnings)
-        if snapshot.schema_id > self._newest_schema.id:
+        if snapshot is not None and snapshot.schema_id > self._newest_schema.id:
             raise InputError(
                 f"{snapshot.where}: it has the schema {snapshot.schema_id}, and the newest that is "
                 f"there is {self._newest_schema.id}"
             )
+        options = read_options(schema)
         planner = Planner(self._storage, self._schemas, schema, options, snapshot, self._snapshots)
+        files = [] if snapshot is None else live_files(self._storage, snapshot)
         units, notes = planner.units(files, read_optimized=query == "read-optimized")
+        warnings = [*_doubts(self._snapshots, snapshot, files), *planner.warnings]
+        if name := self._fallback:
+            there = {file.partition for file in files if planner.sees(file)}
+            further, doubts = self._of_branch(name, there)
+            units, warnings = units + further, warnings + doubts
         return ReadPlan(
-            table=root,
+            table=self._storage.root,
             schema=schema.arrow,
             units=units,
-            heading=f"snapshot {snapshot.id}",
+            heading="nothing was written yet" if snapshot is None else f"snapshot {snapshot.id}",
             notes=notes,
-            warnings=warnings + planner.warnings,
+            warnings=warnings,
         )
+
+    def _of_branch(
+        self, name: str, there: Collection[bytes]
+    ) -> tuple[list[ReadUnit], list[ScanWarning]]:
+        """The units of a branch's newest snapshot, but for those of partitions that are there."""
+        if name != MAIN and name not in branch_names(self._storage):
+            raise InputError(f"{self._newest_schema.where}: {FALLBACK} is {name!r}, no branch")
+        metadata = branch_folder(self._storage, name)
+        schemas, snapshots = Schemas(metadata), list_snapshots(metadata)
+        schema, own = schemas.newest(), self._newest_schema
+        keys = [(one.partition_keys, one.primary_keys) for one in (schema, own)]
+        if schema.arrow != own.arrow or keys[0] != keys[1]:
+            raise RefusedError(
+                f"{own.where}: its columns or keys are not those of {schema.where}, of the branch "
+                f"that {FALLBACK} names"
+            )
+        if snapshots.newest is None:
+            return [], _doubts(snapshots, None, [])
+        snapshot = snapshots.load(snapshots.newest)
+        files = live_files(self._storage, snapshot)
+        options = read_options(schema)
+        planner = Planner(self._storage, schemas, schema, options, snapshot, snapshots)
+        parts = planner.units_by_partition(files)
+        units = [unit for key, found in parts.items() if key not in there for unit in found]
+        return units, [*_doubts(snapshots, snapshot, files), *planner.warnings]
 
 
 def _state(kind: Literal["tag", "snapshot"], name: int | str, snapshot: Snapshot) -> TableState:
     return TableState(kind, name, utc_time(snapshot.time_millis), snapshot.kind)
 
 
-def _contradictions(snapshot: Snapshot, rows: int) -> list[ScanWarning]:
-    """Whether a snapshot says another number of rows than its files have."""
-    if snapshot.total_records in (None, rows):
-        return []
-    reason = f"it says {counted(snapshot.total_records, 'row')}, its files have {rows}"
-    return [ScanWarning(snapshot.where, -1, reason)]
+def _doubts(
+    snapshots: SnapshotFolder, snapshot: Snapshot | None, files: Sequence[FileEntry]
+) -> list[ScanWarning]:
+    """What is wrong where the newest snapshot is lost, or one says another number of rows."""
+    found = []
+    if lost := snapshots.lost:
+        found.append(ScanWarning(snapshots.hint_path, -1, lost))
+    rows = sum(file.rows for file in files)
+    if snapshot is not None and snapshot.total_records not in (None, rows):
+        reason = f"it says {counted(snapshot.total_records, 'row')}, its files have {rows}"
+        found.append(ScanWarning(snapshot.where, -1, reason))
+    return found

@@ -55,6 +55,8 @@ def field(
 
 REMOVES_RECORD = "remove-record-on-delete"
 REMOVES_GROUP = "partial-update.remove-record-on-sequence-group"
+FALLBACK = "scan.fallback-branch"
+"""Names the branch whose partitions are read where a table has none of theirs."""
 _ENGINES = ("deduplicate", "partial-update", "aggregation", "first-row")
 #: Options of features that change what is read, with the values that are read; the first is usual.
 _SUPPORTED: Mapping[str, Sequence[str]] = {
@@ -74,6 +76,7 @@ _READ = (
     "deletion-vectors.enabled",
     "deletion-vectors.merge-on-read",
     "data-evolution.enabled",
+    FALLBACK,
     "index-file-in-data-file-dir",
     "num-levels",
     "num-sorted-run.compaction-trigger",
@@ -94,7 +97,7 @@ OF_FIELDS = (
 )
 #: Options by which a table shows other rows than those of its newest snapshot.
 _NAMED_SCANS = (
-    *("scan.fallback-branch", "scan.fallback-snapshot-branch", "scan.fallback-delta-branch"),
+    *("scan.fallback-snapshot-branch", "scan.fallback-delta-branch"),
     *("scan.primary-branch", "scan.snapshot-id", "scan.tag-name", "scan.version"),
     *("scan.timestamp", "scan.timestamp-millis", "log.scan.timestamp-millis", "scan.watermark"),
     *("scan.creation-time-millis", "scan.file-creation-time-millis"),
