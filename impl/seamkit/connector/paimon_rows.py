@@ -77,7 +77,9 @@ class _Rules:
         self.sequence = _names(self.options.get("sequence.field", ""))
         order = self.options.get("sequence.field.sort-order", "ascending").lower()
         self._descending = order == "descending"
-        ignored = self._is("ignore-delete") or self._is(f"{self.engine}.ignore-delete")
+        spellings = ["", "first-row.", "deduplicate.", "partial-update."]
+        told = [word for word in spellings if f"{word}ignore-delete" in self.options]
+        ignored = bool(told) and self._is(f"{told[0]}ignore-delete")
         self.passes_over = ignored and self.engine != "aggregation"
         self.removes = self._is(f"{self.engine}.remove-record-on-delete")
         self.groups = [

@@ -95,8 +95,8 @@ def test_options_by_which_paimon_shows_other_rows_are_refused(
 def test_other_options_leave_a_table_as_it_is(option: str, value: str, tmp_path: Path) -> None:
     """To a batch read the modes `latest` and `full` are the newest snapshot, as the default is.
 
-    A materialized table is a table beside the query that fills it. Without deletion vectors none are
-    merged.
+    A materialized table is a table beside the query that fills it. Without deletion vectors there
+    are none to merge.
     """
     table = unpack_paimon("core-life", tmp_path)
     expected = PaimonTable(str(table)).scan().to_table()
@@ -109,13 +109,53 @@ def test_other_options_leave_a_table_as_it_is(option: str, value: str, tmp_path:
 
 @pytest.mark.parametrize("path", ["auto", "connector"])
 @pytest.mark.parametrize(
+    ("options", "ignores"),
+    [
+        ({"first-row.ignore-delete": "true"}, True),
+        ({"deduplicate.ignore-delete": "true"}, True),
+        ({"partial-update.ignore-delete": "true"}, True),
+        ({"ignore-delete": "true", "deduplicate.ignore-delete": "false"}, True),
+        ({"ignore-delete": "false", "deduplicate.ignore-delete": "true"}, False),
+        ({"first-row.ignore-delete": "false", "deduplicate.ignore-delete": "true"}, False),
+        ({"deduplicate.ignore-delete": "true", "partial-update.ignore-delete": "false"}, True),
+        ({"aggregation.ignore-delete": "true"}, False),
+    ],
+    ids=repr,
+)
+def test_deletes_are_ignored_by_the_first_name_that_is_set(
+    options: dict[str, str], ignores: bool, path: str, tmp_path: Path
+) -> None:
+    """The option has three older names, which hold for all engines (CoreOptions, IGNORE_DELETE)."""
+
+    def rows(folder: str, options: dict[str, str]) -> list[str]:
+        table = unpack_paimon("pk-life", tmp_path / folder)
+        for file in table.glob("schema/schema-*"):
+            schema = json.loads(file.read_text(encoding="utf-8"))
+            schema["options"] |= options
+            file.write_text(json.dumps(schema), encoding="utf-8")
+        scan = PaimonTable(str(table)).scan(as_of=3)
+        assert isinstance(scan, UnitScan)
+        scan = scan.read_by(path, reader_of(scan)) if path == "connector" else scan
+        return sorted(map(repr, scan.to_table().to_pylist()))
+
+    known = {told: rows(told, {"ignore-delete": told}) for told in ("true", "false")}
+    assert known["true"] != known["false"]
+    assert rows("own", options) == known[str(ignores).lower()]
+
+
+@pytest.mark.parametrize("path", ["auto", "connector"])
+@pytest.mark.parametrize(
     ("name", "snapshot", "expected"),
     [
         ("vectors-write-only", 1, {1: "a", 2: "b"}),
         ("vectors-write-only", None, {1: "unseen", 2: "bb", 9: "unseen"}),
-        ("core-vectors-64", 2, {**{k: f"a{k}" for k in range(10) if k != 4}, 3: "b3"}),
-        ("core-vectors-64", 4, {**{k: f"a{k}" for k in range(10) if k != 4}, 3: "c3", 11: "c11"}),
-        ("core-vectors-64", None, {**{k: f"a{k}" for k in range(10) if k != 4}, 3: "c3", 11: "c11"}),
+        ("core-vectors-64", 3, {**{k: f"a{k}" for k in range(10) if k != 4}, 3: "b3"}),
+        ("core-vectors-64", 6, {**{k: f"a{k}" for k in range(10) if k != 4}, 3: "c3", 11: "c11"}),
+        (
+            "core-vectors-64",
+            None,
+            {**{k: f"a{k}" for k in range(10) if k != 4}, 3: "c3", 11: "c11"},
+        ),
     ],
 )
 def test_rows_that_await_their_vectors_are_merged_if_the_table_says_so(

@@ -58,6 +58,11 @@ REMOVES_GROUP = "partial-update.remove-record-on-sequence-group"
 FALLBACK = "scan.fallback-branch"
 """Names the branch whose partitions are read where a table has none of theirs."""
 _ENGINES = ("deduplicate", "partial-update", "aggregation", "first-row")
+#: Names of one option: the first that is set counts, whatever the engine.
+_IGNORES = (
+    "ignore-delete",
+    *(f"{engine}.ignore-delete" for engine in ("first-row", "deduplicate", "partial-update")),
+)
 #: Options of features that change what is read, with the values that are read; the first is usual.
 _SUPPORTED: Mapping[str, Sequence[str]] = {
     "type": ("table", "materialized-table"),
@@ -72,7 +77,7 @@ _READ = (
     "merge-engine",
     "sequence.field",
     "sequence.field.sort-order",
-    "ignore-delete",
+    *_IGNORES,
     "deletion-vectors.enabled",
     "deletion-vectors.merge-on-read",
     "data-evolution.enabled",
@@ -81,7 +86,7 @@ _READ = (
     "num-levels",
     "num-sorted-run.compaction-trigger",
     "fields.default-aggregate-function",
-    *(f"{engine}.{word}" for engine in _ENGINES for word in ("ignore-delete", REMOVES_RECORD)),
+    *(f"{engine}.{REMOVES_RECORD}" for engine in _ENGINES),
     REMOVES_GROUP,
 )
 #: Options of a field, as `fields.NAME.WORD`, that are read.
@@ -155,15 +160,12 @@ def read_options(schema: TableSchema) -> ReadOptions:
     if order not in ("ascending", "descending"):
         raise InputError(f"{where}: the option sequence.field.sort-order is {order!r}")
     removes = _flag(options, f"{engine}.{REMOVES_RECORD}", where)
+    ignores = next((name for name in _IGNORES if name in options), _IGNORES[0])
     return ReadOptions(
         engine=engine,
         sequence_fields=fields,
         descending=order == "descending",
-        ignores_deletes=engine != "aggregation"
-        and (
-            _flag(options, "ignore-delete", where)
-            or _flag(options, f"{engine}.ignore-delete", where)
-        ),
+        ignores_deletes=engine != "aggregation" and _flag(options, ignores, where),
         removes_records=removes,
         awaits_vectors=_flag(options, "deletion-vectors.enabled", where)
         and not _flag(options, "deletion-vectors.merge-on-read", where),
@@ -260,7 +262,7 @@ class Field:
         spelling: the type as the schema spells it, without nullability; `ROW` and such for nested.
         nullable: whether it may be null.
         children: fields of a row; the element of an array or multiset; key and value of a map; the
-            parts of a variant. Only those of a row have ids of their own, and names of the schema's.
+            parts of a variant. Only those of a row have ids and names of their own in the schema.
     """
 
     id: int
