@@ -246,6 +246,7 @@ def open_data_file(
     if lost and not set(lost) <= set(schema.partition_keys):
         raise InputError(f"{reader.name}: the column {lost[0]!r} of its schema is missing")
     _check_columns(reader, schema, expected)
+    _check_maps(reader, written)
     file = Place("", (), places_of(written.fields))
     nested = [own for own in schema.fields if own.children]
     found = with_whole_variants(reader, nested, file) if nested else reader
@@ -275,8 +276,8 @@ def columns_written(entry: FileEntry, written: TableSchema) -> Sequence[Field]:
     for name in own:
         if name not in written.by_name and name not in _TRACKED:
             raise RefusedError(
-                f"{entry.where}: {entry.name} was written as having {name!r}, which is no column of "
-                f"{written.where}; files that have parts of a column are not supported"
+                f"{entry.where}: {entry.name} has {name!r}, which is no column of {written.where}; "
+                "files that have parts of a column are not supported"
             )
     return [one for one in written.fields if one.name in own]
 
@@ -306,6 +307,17 @@ def _check_columns(reader: FileReader, schema: TableSchema, expected: Sequence[s
     for name in reader.schema.names:
         if name not in expected and not name.startswith("_"):
             raise InputError(f"{reader.name}: its schema does not know the column {name!r}")
+
+
+def _check_maps(reader: FileReader, written: TableSchema) -> None:
+    """Refuse maps of which keys have columns of their own, as newer versions may write them."""
+    maps = {own.name for own in written.fields if own.spelling == "MAP"}
+    for one in reader.schema:
+        if one.name in maps and pa.types.is_struct(one.type):
+            raise RefusedError(
+                f"{reader.name}: the map {one.name!r} is laid out in columns, as by the option "
+                "map.storage-layout=shared-shredding; this is not supported"
+            )
 
 
 def _check_partition(reader: FileReader, entry: FileEntry, schema: TableSchema) -> None:

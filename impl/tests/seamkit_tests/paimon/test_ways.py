@@ -377,3 +377,23 @@ def test_cut_files_show_a_reader_its_mistake(
 ) -> None:
     """The table as it stands does not show it; of the cut files some rows lack."""
     mistaken(monkeypatch, mistake, case, "files-split")
+
+
+def test_maps_that_are_laid_out_in_columns_are_refused_by_name(tmp_path: Path) -> None:
+    """Such a file is not broken (MapSharedShreddingUtils)."""
+    table = unpack_paimon("append-nested-parquet", tmp_path)
+    name = next(f.name for f in PaimonTable(str(table)).schema if pa.types.is_map(f.type))
+    sizes = {}
+    for file in table.glob("bucket-*/data-*.parquet"):
+        rows = pq.ParquetFile(file).read()
+        cell = {"__field_mapping": [0], "__col_0": 1}
+        column = pa.array([cell] * rows.num_rows)
+        pq.write_table(rows.set_column(rows.schema.get_field_index(name), name, column), file)
+        sizes[file.name] = file.stat().st_size
+
+    def resized(entry: dict[str, Any]) -> None:
+        entry["_FILE"]["_FILE_SIZE"] = sizes[entry["_FILE"]["_FILE_NAME"]]
+
+    rewrite_manifests(table, resized)
+    with pytest.raises(RefusedError, match=f"the map '{name}' .*shared-shredding"):
+        rows_of_table(table)
