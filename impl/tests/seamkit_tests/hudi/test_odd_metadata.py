@@ -244,7 +244,7 @@ def test_an_odd_record_of_the_metadata_table_is_named(
     """What a record says of a file is its size and whether it is deleted."""
     schema = record("r", filesystemMetadata=["null", map_of(kind)])
     written = datum(schema, {"filesystemMetadata": files})
-    root = _listed_by(schema, tmp_path, (_ALL, written))
+    root = _listed_by(schema, tmp_path, ("p", written))
     with pytest.raises((InputError, RefusedError), match=rf"files-0000.*{reason}"):
         seamkit.open_table(root, listing="metadata").scan()
 
@@ -269,22 +269,26 @@ def test_a_record_of_another_length_is_named(cut: int, tmp_path: Path) -> None:
         seamkit.open_table(root, listing="metadata").scan()
 
 
-def test_what_is_said_last_counts_but_sizes_grow(tmp_path: Path) -> None:
-    """Writers of logs come in any order: the larger size is a file's; deleted ones go."""
+@pytest.mark.parametrize("folder", ["p", "2024/01/15", "a=1/b=2"])
+def test_what_is_said_last_counts_but_sizes_grow(folder: str, tmp_path: Path) -> None:
+    """Writers of logs come in any order: the larger size is a file's; deleted ones go.
+
+    Partitions of several levels have slashes, files have none.
+    """
     schema = record("r", filesystemMetadata=["null", _MAP_OF_FILES])
     said: list[tuple[str, dict[str, Any] | None]] = [
-        (_ALL, {"p": {**_FILE, "size": 0}}),
-        ("p", dict.fromkeys("abcd", _FILE)),
-        ("p", {"a": {**_FILE, "size": 3}, "b": {**_FILE, "size": 9}, "c": _GONE, "d": _GONE}),
-        ("p", {"d": {**_FILE, "size": 2}}),
-        ("p", None),
+        (_ALL, {folder: {**_FILE, "size": 0}}),
+        (folder, dict.fromkeys("abcd", _FILE)),
+        (folder, {"a": {**_FILE, "size": 3}, "b": {**_FILE, "size": 9}, "c": _GONE, "d": _GONE}),
+        (folder, {"d": {**_FILE, "size": 2}}),
+        (folder, None),
     ]
     records = [(key, datum(schema, {"filesystemMetadata": files})) for key, files in said]
     root = _listed_by(schema, tmp_path, *records)
     table = seamkit.HudiTable(root)
     listing = list_from_metadata(Storage(str(root)), table.timeline())
-    listed = {one.path: one.size_bytes for one in listing.partitions["p"]}
-    assert listed == {"p/a": 5, "p/b": 9, "p/d": 2}
+    listed = {one.path: one.size_bytes for one in listing.partitions[folder]}
+    assert listed == {f"{folder}/a": 5, f"{folder}/b": 9, f"{folder}/d": 2}
 
 
 def _listed_by(schema: Any, tmp_path: Path, *records: tuple[str, bytes]) -> Path:

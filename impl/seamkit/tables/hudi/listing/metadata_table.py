@@ -228,12 +228,14 @@ def _add(known: dict[str, _Files], part: _Part) -> None:
         raise InputError(f"{where}: its records have no field {_MAP}")
     info = Records(column.items, where)
     names, ends = column.keys.to_pylist(), column.offsets.to_pylist()
-    if (wrong := next((name for name in names if "/" in name), None)) is not None:
-        raise InputError(f"{where}: {wrong!r} is no name of a file")
     sizes, deleted = info.needed("size", int), info.needed("isDeleted", bool)
     listed = list(zip(names, sizes.to_pylist(), deleted.to_pylist(), strict=True))
     for (key, _), (begin, end) in zip(part.content.entries, pairwise(ends), strict=True):
-        _combine(known.setdefault(_text(key, where), {}), listed[begin:end])
+        text = _text(key, where)
+        wrong = next((name for name in names[begin:end] if "/" in name), None)
+        if wrong is not None and text != _ALL_PARTITIONS:
+            raise InputError(f"{where}: {wrong!r} is no name of a file")
+        _combine(known.setdefault(text, {}), listed[begin:end])
 
 
 def _combine(files: _Files, listed: Iterable[tuple[str, int, bool]]) -> None:
