@@ -214,3 +214,50 @@ def test_a_vector_may_be_alone_in_its_file(name: str, tmp_path: Path) -> None:
         _rewrite(broken, 1, _alone(broken, change))
         with pytest.raises(InputError, match="the deletion vector at byte 0"):
             IcebergTable(str(broken)).scan().to_table()
+
+
+_TIMES = {"timestamp": ("us", None), "timestamptz": ("us", "UTC"), "timestamp_ns": ("ns", None)}
+_CUT_TIMES = [
+    (1_754_856_293_080_758, 1_754_856_293_080_000),  # of delta-io/delta#7444
+    (-1, -1_000),
+    (1_999, 1_000),
+]
+
+
+@pytest.mark.parametrize("kind", _TIMES)
+@pytest.mark.parametrize(("micros", "stated"), _CUT_TIMES)
+def test_a_greatest_time_may_be_cut_to_milliseconds(
+    micros: int, stated: int, kind: str, tmp_path: Path
+) -> None:
+    """UniForm takes over Delta's maximum, which lies up to a millisecond below (delta#7444)."""
+    unit, zone = _TIMES[kind]
+    in_units = 1000 if unit == "ns" else 1
+    last = micros * in_units + (in_units - 1)
+    column = {"id": 1, "name": "s", "required": False, "type": kind}
+    table = MadeTable(tmp_path / "t", [column], version=3)
+    rows = pa.table({"s": pa.array([last], pa.int64()).cast(pa.timestamp(unit, zone))})
+    bound = (stated * in_units).to_bytes(8, "little", signed=True)
+    table.commit(MadeCommit([MadeFile("a", rows, changed=_told(rows, bound, bound))]))
+    opened = IcebergTable(str(table.folder))
+    assert opened.scan(strict=True).count_rows() == 1
+    moment = rows["s"][0]
+    for test in (pc.field("s") == moment, pc.field("s") >= moment, pc.field("s").isin([moment])):
+        assert opened.scan(filter=test).to_table() == opened.scan().to_table()
+        assert opened.scan(filter=test).count_rows() == 1
+    beyond = pa.scalar(stated * in_units + 1000 * in_units, pa.int64()).cast(moment.type)
+    assert opened.scan(filter=pc.field("s") >= beyond).explain().count("  pruned ") == 1
+    gone = MadeFile("d", rows, content=2, changed=_told(rows, bound, bound))
+    table.commit(MadeCommit([gone], operation="delete"))
+    assert IcebergTable(str(table.folder)).scan().count_rows() == 0
+
+
+@pytest.mark.parametrize("stated", [2**63 - 1, (2**63 - 1) // 1000 * 1000])
+def test_the_last_time_of_all_is_a_bound(stated: int, tmp_path: Path) -> None:
+    """No time lies behind it."""
+    column = {"id": 1, "name": "s", "required": False, "type": "timestamp"}
+    table = MadeTable(tmp_path / "t", [column])
+    rows = pa.table({"s": pa.array([0, 2**63 - 1], pa.int64()).cast(pa.timestamp("us"))})
+    changed = _told(rows, bytes(8), stated.to_bytes(8, "little"))
+    table.commit(MadeCommit([MadeFile("a", rows, changed=changed)]))
+    opened = IcebergTable(str(table.folder))
+    assert opened.scan(filter=pc.field("s") == rows["s"][1]).count_rows() == 1

@@ -216,6 +216,8 @@ _MICROSECOND = dt.timedelta(microseconds=1)
 _BELOW_MICROS = re.compile(r"\.\d{6}(\d{1,3})")
 _T = TypeVar("_T")
 _WHOLE_BYTES = {4: "<i", 8: "<q"}
+_MILLISECONDS = {"us": 1_000, "ns": 1_000_000}  # in units
+_LAST_INT64 = 2**63 - 1
 
 
 def bound_value(data: bytes, kind: pa.DataType) -> pa.Scalar | None:
@@ -265,7 +267,21 @@ def bounds_of(
     least, most = (None if end is None else bound_value(end, kind) for end in (lower, upper))
     if least is not None and most is not None and not in_order(least, most):
         return None, None
-    return least, most
+    return least, None if most is None else _beyond_cut(most)
+
+
+def _beyond_cut(most: pa.Scalar) -> pa.Scalar:
+    """An upper bound; of times in whole milliseconds the last one that is cut to it.
+
+    UniForm up to Delta 4.3 takes over the maximum of Delta, which lies up to a millisecond below.
+    """
+    if not pa.types.is_timestamp(most.type):
+        return most
+    whole = _MILLISECONDS[most.type.unit]
+    if most.value % whole:
+        return most
+    last = min(most.value + whole - 1, _LAST_INT64)
+    return pa.scalar(last, pa.int64()).cast(most.type)
 
 
 def in_order(lower: pa.Scalar, upper: pa.Scalar) -> bool:
