@@ -122,11 +122,11 @@ def appended_files(
             if one.snapshot_id in (None, snapshot.id) and not one.is_deletes
         ]
         read = read_entries(files, listed, metadata)
-        for manifest, entries in zip(listed, read, strict=True):
-            doubts += doubts_of_manifest(manifest, entries, metadata)
+        for manifest, own in zip(listed, read, strict=True):
+            doubts += doubts_of_manifest(manifest, own, metadata)
             found += [
                 entry
-                for entry in entries
+                for entry in own.entries
                 if entry.content == DATA and entry.is_new and entry.added_by == snapshot.id
             ]
     return found, doubts

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import chain, repeat
+from itertools import repeat
 from operator import attrgetter
 from typing import Any
 
@@ -43,7 +43,7 @@ from seamkit.tables.iceberg.metadata.document import (
     Snapshot,
     TableMetadata,
 )
-from seamkit.tables.iceberg.metadata.entries import DATA, Entry, read_entries
+from seamkit.tables.iceberg.metadata.entries import DATA, Entry, ManifestFiles, read_entries
 from seamkit.tables.iceberg.metadata.manifests import Manifest, PartitionSummary, read_list
 from seamkit.tables.iceberg.metadata.schema import (
     LINEAGE,
@@ -67,11 +67,13 @@ class Planner:
 
     Attributes:
         schema: whose columns are shown.
+        doubts: what lists say otherwise of manifests that were read by `entries`, in words.
     """
 
     metadata: TableMetadata
     schema: Schema
     opener: FileOpener
+    doubts: dict[str, None] = field(default_factory=dict)
     _known: dict[int, Sequence[tuple[int, ColumnBuckets]]] = field(default_factory=dict)
     _partitions: dict[Any, _Shared] = field(default_factory=dict)
 
@@ -94,7 +96,7 @@ class Planner:
                 listed, self.metadata, self.schema, self._counted, condition
             )
         read = read_entries(self.opener.files, kept, self.metadata)
-        entries = [*chain.from_iterable(read)]
+        entries = [entry for one in read for entry in one.entries]
         data = [entry for entry in entries if entry.content == DATA]
         deletes = [entry for entry in entries if entry.content != DATA]
         index = DeleteIndex(deletes, self.metadata, self.opener)
@@ -138,9 +140,11 @@ class Planner:
         ]
 
     def entries(self, snapshot: Snapshot) -> list[Entry]:
-        """All live files of a snapshot, data and deletes."""
+        """All live files of a snapshot, data and deletes; what is doubted of them is noted."""
         listed = read_list(self.opener.files, snapshot, self.metadata)
-        return [*chain.from_iterable(read_entries(self.opener.files, listed, self.metadata))]
+        read = read_entries(self.opener.files, listed, self.metadata)
+        self.doubts.update(dict.fromkeys(doubt for one in read for doubt in one.doubts))
+        return [entry for one in read for entry in one.entries]
 
     def unit(self, entry: Entry, index: DeleteIndex) -> ReadUnit:
         """A data file without the rows that some deletes take out."""
@@ -401,9 +405,11 @@ def _difference(
 
 
 def doubts_of_manifest(
-    manifest: Manifest, entries: Sequence[Entry], metadata: TableMetadata
+    manifest: Manifest, read: ManifestFiles, metadata: TableMetadata
 ) -> Iterator[str]:
-    """What a list says of a manifest's files and is not so of one of them, the first one alone."""
+    """What a list says of a manifest, or its files, and is not so; of files the first one alone."""
+    entries = read.entries
+    yield from read.doubts
     least = manifest.least_sequence_number
     for entry in entries:
         if least is not None and entry.sequence_number < least:

@@ -238,8 +238,9 @@ class IcebergTable(FolderTable):
         plan = self._plan(view, (), ())
         refuse_taken_names(plan.schema, CHANGE_COLUMNS.names, self._storage.root)
         schema = pa.schema([*plan.schema, *CHANGE_COLUMNS])
-        units, read = changed_units(self._planner(view), line, schema)
-        return replace(self._plan(view, units, ()), schema=schema), read
+        planner = self._planner(view)
+        units, read = changed_units(planner, line, schema)
+        return replace(self._plan(view, units, (), [*planner.doubts]), schema=schema), read
 
     def _planner(self, view: View) -> Planner:
         return Planner(self._metadata, view.schema, FileOpener(self._files, self._mapping()))

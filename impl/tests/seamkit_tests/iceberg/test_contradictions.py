@@ -532,3 +532,66 @@ def test_a_column_that_lost_its_id_is_no_column_of_nulls(name: str, tmp_path: Pa
             file.write_bytes(content.replace(b"\x18\x01v%\x005\x04", b"\x18\x01v%\x004\x04"))
     with pytest.raises(InputError, match="has no field id, others have"):
         IcebergTable(str(table)).scan(threads=1).to_table()
+
+
+#: What writers are known to get wrong in a list, each in the newest one's first manifest.
+_KNOWN_TO_BE_WRONG = [
+    ({"manifest_length": 1}, "its list says 1"),  # rewrite_table_path (iceberg#16905), iceberg-go
+    ({"added_files_count": 5}, "1 entry of status 1, its list says 5"),  # ClickHouse
+    ({"existing_files_count": 2}, "0 entries of status 0, its list says 2"),
+    ({"added_files_count": 0, "existing_files_count": 1}, "status 0, its list says 1"),
+    ({"deleted_files_count": 1}, "status 2, its list says 1"),
+]
+
+
+@pytest.mark.parametrize("manifest", [0, 2])
+@pytest.mark.parametrize(("wrong", "says"), _KNOWN_TO_BE_WRONG)
+def test_a_list_may_be_wrong_of_a_manifests_length_or_its_counts(
+    manifest: int, wrong: dict[str, int], says: str, tmp_path: Path
+) -> None:
+    """One of both tells that the manifest is whole; no reader of Iceberg's asks for the other."""
+    folder = _made(tmp_path / "t")
+    expected = IcebergTable(str(folder)).scan().to_table()
+    _list(lambda rows: rows[manifest].update(wrong))(folder)
+    table = IcebergTable(str(folder))
+    assert any(re.search(says, one) for one in _warnings(table.scan()))
+    assert table.scan().to_table() == expected
+    hows: list[dict[str, Any]] = [{}, {"query": "cdc"}]
+    for how in hows:
+        with pytest.raises(InputError, match=says):
+            table.scan(strict=True, **how)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"manifest_length": 1, "added_files_count": 2},
+        {"added_files_count": 0},
+        {"manifest_length": 1, "added_files_count": 0},
+    ],
+)
+def test_a_manifest_that_nothing_tells_to_be_whole_is_refused(
+    wrong: dict[str, int], tmp_path: Path
+) -> None:
+    """So is one of which the list counts no live file, which Iceberg's library does not open."""
+    folder = _made(tmp_path / "t")
+    _list(lambda rows: rows[0].update(wrong))(folder)
+    with pytest.raises(InputError, match="its list says"):
+        IcebergTable(str(folder)).scan()
+
+
+def test_a_length_that_is_wrong_is_not_made_good_by_counts_that_are_missing(tmp_path: Path) -> None:
+    """Version 1 need not have them."""
+    folder = _made(tmp_path / "t")
+    file = folder / "metadata/snap-3.avro"
+    schema, header, rows = _read(file)
+    for field in schema["fields"]:
+        if field["name"] == "deleted_files_count":
+            field["type"] = ["null", "int"]
+    rows[0]["deleted_files_count"] = None
+    _write(file, schema, header, rows)
+    assert _warnings(IcebergTable(str(folder)).scan(strict=True)) == []
+    rows[0]["manifest_length"] += 1
+    _write(file, schema, header, rows)
+    with pytest.raises(InputError, match="its list says"):
+        IcebergTable(str(folder)).scan()

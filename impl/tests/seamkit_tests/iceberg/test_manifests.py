@@ -457,6 +457,6 @@ def test_entries_inherit_of_their_own_manifest(tmp_path: Path, table: str) -> No
             )
             for one in own
         ]
-        for own in read_entries(files, listed, metadata)
+        for own in (read.entries for read in read_entries(files, listed, metadata))
     ]
     assert found == expected

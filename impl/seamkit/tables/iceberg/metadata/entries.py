@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, chain, pairwise, repeat
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import pyarrow as pa
 
@@ -29,7 +29,7 @@ _T = TypeVar("_T")
 DATA, POSITION_DELETES, EQUALITY_DELETES = 0, 1, 2
 """What a file holds, as entries say it."""
 
-_EXISTING, _ADDED, _DELETED = 0, 1, 2
+_STATUSES = _EXISTING, _ADDED, _DELETED = 0, 1, 2
 _FORMATS = ("PARQUET", "ORC", "AVRO", "PUFFIN")
 
 
@@ -123,10 +123,20 @@ class Entry:
         return f"{self.manifest}: {self.path}"
 
 
+class ManifestFiles(NamedTuple):
+    """The files of a manifest that are live, with what they inherit.
+
+    `doubts` are what its list says otherwise of it, in words.
+    """
+
+    entries: Sequence[Entry]
+    doubts: Sequence[str]
+
+
 def read_entries(
     files: TableFiles, manifests: Sequence[Manifest], metadata: TableMetadata
-) -> list[Sequence[Entry]]:
-    """The files of each manifest that are live, with what they inherit."""
+) -> list[ManifestFiles]:
+    """What each manifest has."""
     kinds = {one.spec_id: metadata.partition_kinds(one.spec_id) for one in manifests}
     located = [(*files.locate(one.path), one) for one in manifests]
     made = kept_of_each(
@@ -138,7 +148,7 @@ def read_entries(
             for one in manifests
         ],
     )
-    return [entries for entries, _ in made]
+    return [own for own, _ in made]
 
 
 _BYTES_AN_ENTRY, _BYTES_A_PAIR = 1000, 120  # in memory, about
@@ -150,13 +160,13 @@ _STATED = (
     ("lower", "125", bytes),
     ("upper", "128", bytes),
 )
-_Made = tuple[list["Entry"], int]  # the live files of a manifest, and what they take in memory
+_Made = tuple["ManifestFiles", int]  # and what it takes in memory
 _Known = dict[tuple[Any, ...], "Partition"]
 _Located = tuple[Storage, str, Manifest]  # where a manifest lies
 
 
 def _made(manifests: Sequence[_Located], metadata: TableMetadata) -> Iterable[_Made]:
-    """The live files of each manifest."""
+    """What each manifest has."""
     known: _Known = {}
     try:
         runs = _runs(manifests)
@@ -170,10 +180,11 @@ def _made(manifests: Sequence[_Located], metadata: TableMetadata) -> Iterable[_M
 
 @dataclass(frozen=True)
 class _Run:
-    """Manifests of one schema and spec, and the records of all, so many of each."""
+    """Manifests of one schema and spec, their bytes, and the records of all, so many of each."""
 
     manifests: Sequence[Manifest]
     wheres: Sequence[str]
+    lengths: Sequence[int]
     rows: Records
     counts: Sequence[int]
 
@@ -191,7 +202,7 @@ def _runs(manifests: Sequence[_Located]) -> Iterator[_Run]:
     opened: list[tuple[Manifest, AvroContainer, str]] = []
     size, before = 0, None
     for storage, path, manifest in manifests:
-        container, where = open_file(storage, path, manifest.length)
+        container, where = open_file(storage, path)
         alike = container.schema, manifest.spec_id, manifest.is_deletes
         if opened and (alike != before or size > _BYTES_TOGETHER):
             yield _run(opened)
@@ -204,12 +215,13 @@ def _runs(manifests: Sequence[_Located]) -> Iterator[_Run]:
 
 def _run(opened: Sequence[tuple[Manifest, AvroContainer, str]]) -> _Run:
     manifests, containers, wheres = zip(*opened, strict=True)
-    return _Run(manifests, wheres, *records_of(containers, wheres))
+    lengths = [one.size_bytes for one in containers]
+    return _Run(manifests, wheres, lengths, *records_of(containers, wheres))
 
 
 def _entries(run: _Run, metadata: TableMetadata, known: _Known) -> Iterator[_Made]:
-    """The live files of each manifest of a run."""
-    run, statuses = _live(run)
+    """What each manifest of a run has."""
+    run, statuses, doubts = _live(run)
     rows, manifests = run.rows, run.manifests
     file = rows.within("2")
     paths = file.values("100", str, needed=True)
@@ -250,31 +262,56 @@ def _entries(run: _Run, metadata: TableMetadata, known: _Known) -> Iterator[_Mad
                 f"{counted(entry.size_bytes, 'byte')}"
             )
     ends = [own.ends for own in pairs.values() if own is not None]
-    for begin, end in run.spans:
+    for (begin, end), doubted in zip(run.spans, doubts, strict=True):
         taken = _BYTES_A_PAIR * sum(own[end] - own[begin] for own in ends)
-        yield entries[begin:end], taken + _BYTES_AN_ENTRY * (end - begin)
+        taken += _BYTES_AN_ENTRY * (end - begin)
+        yield ManifestFiles(entries[begin:end], doubted), taken
 
 
-def _live(run: _Run) -> tuple[_Run, Sequence[int]]:
-    """The entries of files that are live, and their statuses; all are held to what lists say."""
+def _live(run: _Run) -> tuple[_Run, Sequence[int], Sequence[Sequence[str]]]:
+    """The entries of files that are live, their statuses, and what lists say otherwise of each."""
     statuses = run.rows.values("0", int, needed=True)
-    for manifest, where, (begin, end) in zip(run.manifests, run.wheres, run.spans, strict=True):
+    doubts = []
+    for manifest, where, length, (begin, end) in zip(
+        run.manifests, run.wheres, run.lengths, run.spans, strict=True
+    ):
         found = Counter(statuses[begin:end])
-        for status in found.keys() - {_EXISTING, _ADDED, _DELETED}:
+        for status in found.keys() - {*_STATUSES}:
             raise InputError(f"{where}: an entry has the status {status!r}")
-        for status, count in manifest.counts.items():
-            if found[status] != count:
-                raise InputError(
-                    f"{where}: {counted(found[status], 'entry')} of "
-                    f"status {status}, its list says {count}"
-                )
+        doubts.append(_otherwise(manifest, length, found, where))
     if _DELETED not in statuses:
-        return run, statuses
+        return run, statuses, doubts
     live = [status != _DELETED for status in statuses]
     counts = [sum(live[begin:end]) for begin, end in run.spans]
     rows = Records(run.rows.rows.filter(pa.array(live)), run.rows.where)
     statuses = [status for status in statuses if status != _DELETED]
-    return _Run(run.manifests, run.wheres, rows, counts), statuses
+    return _Run(run.manifests, run.wheres, run.lengths, rows, counts), statuses, doubts
+
+
+def _otherwise(
+    manifest: Manifest, length: int, found: Counter[int], where: str
+) -> Sequence[str]:
+    """What a list says otherwise of a manifest of so many bytes and entries of each status.
+
+    An Avro file that ends at a block would pass for a shorter one, and deleted rows would come
+    back: its length or its counts must be right, of which some writers get one wrong.
+    """
+    stated = manifest.counts
+    wrong = [
+        f"{where}: {counted(found[status], 'entry')} of status {status}, its list says {count}"
+        for status, count in stated.items()
+        if found[status] != count
+    ]
+    is_counted = len(stated) == len(_STATUSES) and not wrong
+    if manifest.length not in (None, length):
+        wrong.insert(0, f"{where}: {counted(length, 'byte')}, its list says {manifest.length:,}")
+        if not is_counted:
+            raise InputError(wrong[0])
+    # Iceberg's own readers do not open one of which the list counts no live file.
+    is_passed_over = {stated.get(_EXISTING), stated.get(_ADDED)} == {0}
+    if is_passed_over and found[_EXISTING] + found[_ADDED]:
+        raise InputError(wrong[0])
+    return wrong
 
 
 def _or(values: Sequence[Any], others: Iterable[Any]) -> list[Any]:

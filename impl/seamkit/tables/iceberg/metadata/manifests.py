@@ -2,8 +2,7 @@
 
 Both are Avro files whose fields are found by their ids, as writers differ in names. Entries leave
 out what they inherit from the row of the list: sequence numbers and first row ids. What the list
-says of a manifest (its length, how many entries it has) must be so: an Avro file that ends at a
-block would pass for a shorter one, and deleted rows would come back.
+says of a manifest is held against it where its entries are read.
 """
 
 from __future__ import annotations
@@ -183,12 +182,10 @@ _OF_LIST = (*range(500, 508), 512, 513, 515, 516, 517, 519, 520)
 _WANTED: Wanted = (*map(str, (*range(4), *_OF_LIST)), ("2", (*map(str, _OF_FILE), ("102", ()))))
 
 
-def open_file(storage: Storage, plain: str, length: int | None = None) -> tuple[AvroContainer, str]:
+def open_file(storage: Storage, plain: str) -> tuple[AvroContainer, str]:
     """A list or a manifest, and what messages call it."""
     where = storage.full(plain)
     content = storage.read(plain, most_bytes=_MOST_BYTES)
-    if length is not None and length != len(content):
-        raise InputError(f"{where}: {counted(len(content), 'byte')}, its list says {length:,}")
     return AvroContainer(content, where, storage.bound), where
 
 
