@@ -289,6 +289,7 @@ class DeleteIndex:
     ) -> None:
         self._vectors: dict[str, Entry] = {}
         self._positions: dict[tuple[Any, ...], list[PositionDeletes]] = defaultdict(list)
+        self._about: dict[str | None, list[Entry]] = defaultdict(list)
         self._equality: dict[tuple[Any, ...], list[Entry]] = defaultdict(list)
         self._metadata, self._opener = metadata, opener
         self._keys: dict[tuple[Any, ...], DeletedKeys] = {}
@@ -302,6 +303,7 @@ class DeleteIndex:
                 self._equality[_GLOBAL if everywhere else entry.partition.key].append(entry)
             else:
                 self._positions[entry.partition.key].append(PositionDeletes(opener, entry))
+                self._about[_only_path(entry)].append(entry)
 
     def _add_vector(self, entry: Entry) -> None:
         if entry.referenced is None:
@@ -327,9 +329,17 @@ class DeleteIndex:
         return found
 
     def positions(self, data: Entry) -> list[PositionDeletes]:
-        """The position delete files that may name rows of a data file without a vector."""
+        """The position delete files that may name rows of a data file without a vector.
+
+        By the specification those of other partitions delete none of its rows, by readers that go
+        by the path alone all that they name. Iceberg's library fails, too, since 2026.
+        """
         if not self._positions:
             return []
+        for one in self._about.get(data.path, ()):
+            is_since = data.sequence_number <= one.sequence_number
+            if is_since and one.partition.key != data.partition.key:
+                raise InputError(f"{one.where}: its partition is not that of {data.path}")
         return [
             one
             for one in self._positions.get(data.partition.key, ())
@@ -408,6 +418,14 @@ def _apart(delete: Entry, data: Entry, field: Field) -> bool:
     if least is None or most is None or first is None or last is None:
         return False
     return not (in_order(first, most) and in_order(least, last))
+
+
+def _only_path(delete: Entry) -> str | None:
+    """The one data file that a file of position deletes is about, as far as its entry tells."""
+    if delete.referenced is not None:
+        return delete.referenced
+    lower, upper = (ends.get(PATH_ID) for ends in (delete.stated.lower, delete.stated.upper))
+    return lower.decode(errors="replace") if lower is not None and lower == upper else None
 
 
 def _may_name(delete: Entry, path: str) -> bool:

@@ -595,3 +595,28 @@ def test_a_length_that_is_wrong_is_not_made_good_by_counts_that_are_missing(tmp_
     _write(file, schema, header, rows)
     with pytest.raises(InputError, match="its list says"):
         IcebergTable(str(folder)).scan()
+
+
+@pytest.mark.parametrize("is_named", [True, False])
+def test_a_position_delete_of_another_partition_than_its_data_file_is_refused(
+    *, is_named: bool, tmp_path: Path
+) -> None:
+    """By the specification it deletes nothing, by readers that go by the path alone it does."""
+    made = MadeTable(tmp_path / "t", [_KEY], _PART)
+    made.commit(MadeCommit([MadeFile("a.parquet", _keys(1, 1), {"p": 1})], {"p": "long"}))
+    path = made.path("a.parquet")
+    bounds = [{"key": 2147483546, "value": path.encode()}]
+    named = {"lower_bounds": bounds, "upper_bounds": bounds}
+    changed = {"referenced_data_file": path} if is_named else named
+    gone = made.deletes("d.parquet", "a.parquet", [0], partition={"p": 2}, changed=changed)
+    made.commit(MadeCommit([gone], {"p": "long"}, operation="delete"))
+    with pytest.raises(InputError, match=r"d\.parquet.* its partition is not that of .*a\.parquet"):
+        IcebergTable(str(made.folder)).scan()
+    again = MadeFile("a.parquet", _keys(1, 1), {"p": 1})
+    made.commit(MadeCommit([again], {"p": "long"}, gone=["a.parquet"], operation="overwrite"))
+    assert IcebergTable(str(made.folder)).scan().count_rows() == 2  # it is newer
+    right = made.deletes("e.parquet", "a.parquet", [1], partition={"p": 1}, changed=changed)
+    made.commit(MadeCommit([right], {"p": "long"}, gone=["d.parquet"], operation="delete"))
+    table = IcebergTable(str(made.folder))
+    assert _warnings(table.scan(strict=True)) == []
+    assert table.scan().count_rows() == 1
