@@ -460,3 +460,22 @@ def test_entries_inherit_of_their_own_manifest(tmp_path: Path, table: str) -> No
         for own in (read.entries for read in read_entries(files, listed, metadata))
     ]
     assert found == expected
+
+
+def test_files_of_a_manifest_without_a_first_row_id_have_none(tmp_path: Path) -> None:
+    """Whatever their entries say, as in Iceberg's library (specification, "Row Lineage")."""
+    folder = unpack_iceberg("lineage", tmp_path)
+    assert None not in _row_ids(folder)
+    listed = _newest_list(folder)
+    schema, metadata, rows = _read(listed)
+    for row in rows:
+        row["first_row_id"] = None
+    _write(listed, schema, metadata, rows)
+    _rewrite(folder, 0, _set("first_row_id", 1000))
+    table = IcebergTable(str(folder))
+    names = ["_row_id", "_last_updated_sequence_number"]
+    ids, since = table.scan(columns=names).to_table().columns
+    assert None in ids.to_pylist()
+    # Rows that an update moved keep what their file says of them.
+    assert all(id_ < 1000 for id_ in ids.to_pylist() if id_ is not None)
+    assert since.null_count == 0

@@ -351,11 +351,16 @@ def _equality_ids(file: Records) -> Sequence[Sequence[int]]:
 def _first_row_ids(
     run: _Run, file: Records, contents: Sequence[int], records: Sequence[int]
 ) -> Sequence[int | None]:
-    """Those of files, which data files without one inherit, one after the other."""
+    """Those of files, which data files without one inherit, one after the other.
+
+    Where the manifest has none, no file has one, whatever its entry says (specification, "First Row
+    ID Inheritance").
+    """
     ids = file.values("142", int)
     for manifest, (begin, end) in zip(run.manifests, run.spans, strict=True):
         row_id = manifest.first_row_id
         if row_id is None:
+            ids[begin:end] = [None] * (end - begin)
             continue
         for at in range(begin, end):
             if contents[at] == DATA and ids[at] is None:
