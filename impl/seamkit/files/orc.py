@@ -146,7 +146,8 @@ class OrcReader(FileReader):
                 place, where = stripe.schema.names.index(name), f"{self.name}: column {name!r}"
                 values = self._restored(stripe.column(place), first, zone, where)
                 stripe = stripe.set_column(place, stripe.schema.field(place), values)
-            logical = partial(_logical, zone="" if self._by_clock else zone)
+            zone = "" if self._by_clock else zone
+            logical = partial(_logical, zone=zone, rules=self._rules)
             for begin in range(0, stripe.num_rows, batch_rows):
                 batch = stripe.slice(begin, batch_rows)
                 yield resolve_batch(batch, schema, self._rules, self.name, logical)
@@ -256,12 +257,18 @@ def _cut(times: pa.Array, unit: str) -> pa.Array:
     return pc.cast(times, pa.timestamp(unit), safe=False)
 
 
-def _logical(column: pa.Array, want: pa.DataType, zone: str) -> pa.Array:
-    """Values in the type that ORC has no word for; others as they are."""
+def _logical(column: pa.Array, want: pa.DataType, zone: str, rules: TypeRules) -> pa.Array:
+    """Values in the type that ORC has no word for; others as they are.
+
+    Times become instants by their writer's zone where the table's rules let them.
+    """
     have = column.type
     if pa.types.is_timestamp(have) and pa.types.is_timestamp(want):
+        is_by_zone = want.tz is not None and have.tz is None and zone not in UTC
+        if is_by_zone and not rules.promotes(have, want):
+            return column
         walls = _cut(column, want.unit)
-        if want.tz is not None and have.tz is None and zone not in UTC:
+        if is_by_zone:
             walls = pc.assume_timezone(walls, zone, ambiguous="earliest", nonexistent="latest")
         return pc.cast(walls, want)
     if pa.types.is_binary(have) and pa.types.is_fixed_size_binary(want):

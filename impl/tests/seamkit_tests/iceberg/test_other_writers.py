@@ -466,3 +466,21 @@ def test_times_are_read_whether_or_not_their_file_says_that_they_are_instants(
             text = f"epoch_us(t) = {number}"
             found = opened.scan().relation(connection).filter(text).fetchall()
         assert len(found) == count
+
+
+@pytest.mark.parametrize(("zone", "is_read"), [(b"GMT", True), (b"EST", False)])
+def test_times_of_orc_are_no_instants(zone: bytes, *, is_read: bool, tmp_path: Path) -> None:
+    """Iceberg's library and Trino refuse TIMESTAMP for timestamptz; in UTC both are one number."""
+    column = {"id": 1, "name": "x", "required": False, "type": "timestamptz"}
+    table = _InOrc(tmp_path / "t", [column])
+    noon = dt.datetime(2020, 7, 1, 12)
+    rows = pa.table({"x": pa.array([noon], pa.timestamp("ns"))})
+    table.commit(MadeCommit([MadeFile("a.orc", rows, changed={"file_format": "ORC"})]))
+    file = tmp_path / "t/data/a.orc"
+    file.write_bytes(file.read_bytes().replace(b"GMT", zone))
+    opened = IcebergTable(str(table.folder))
+    if is_read:
+        assert opened.scan().to_table()["x"].to_pylist() == [noon.replace(tzinfo=dt.UTC)]
+        return
+    with pytest.raises(InputError, match=r"'x' is timestamp\[ns\], which does not promote"):
+        opened.scan().to_table()
