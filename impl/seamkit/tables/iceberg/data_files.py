@@ -68,6 +68,8 @@ class _IcebergTypes(LosslessTypes):
             return bool(have.scale == want.scale and have.precision <= want.precision)
         if kinds.is_integer(have):
             return bool(kinds.is_integer(want) and super().promotes(have, want))
+        if kinds.is_time32(have):  # milliseconds, as the specification has none, and readers take
+            return bool(kinds.is_time(want))
         return super().promotes(have, want)
 
     def promote(self, column: pa.Array, want: pa.DataType) -> pa.Array:

@@ -484,3 +484,35 @@ def test_times_of_orc_are_no_instants(zone: bytes, *, is_read: bool, tmp_path: P
         return
     with pytest.raises(InputError, match=r"'x' is timestamp\[ns\], which does not promote"):
         opened.scan().to_table()
+
+
+_MILLIS = [0, None, 3_723_004, 86_399_999]
+_CLOCKS = [dt.time(), None, dt.time(1, 2, 3, 4000), dt.time(23, 59, 59, 999_000)]
+
+
+def test_times_of_day_in_milliseconds_are_read(tmp_path: Path) -> None:
+    """The specification has microseconds; Iceberg's reader takes what else Parquet has."""
+    columns = [_KEY, {"id": 2, "name": "x", "required": False, "type": "time"}]
+    table = MadeTable(tmp_path / "t", columns)
+    rows = pa.table({"k": range(4), "x": pa.array(_MILLIS, pa.time32("ms"))})
+    table.commit(MadeCommit([MadeFile("a.parquet", rows)]))
+    opened = IcebergTable(str(table.folder))
+    assert opened.scan(["x"]).to_table()["x"].to_pylist() == _CLOCKS
+    assert opened.scan(filter="x > TIME '01:02:03.003'").count_rows() == 2
+    assert opened.scan(filter="x = TIME '01:02:03.004'").to_table()["k"].to_pylist() == [2]
+    with duckdb.connect() as connection:
+        seamkit.register(connection, "t", opened.scan())
+        assert connection.sql("SELECT x FROM t ORDER BY k").fetchall() == [(x,) for x in _CLOCKS]
+    assert opened.scan().lazy().collect()["x"].to_list() == _CLOCKS
+    gone = pa.table({"x": pa.array([3_723_004], pa.time32("ms"))})
+    table.commit(MadeCommit([MadeFile("d.parquet", gone, content=2)], operation="delete"))
+    assert IcebergTable(str(table.folder)).scan().to_table()["k"].to_pylist() == [0, 1, 3]
+
+
+def test_nanoseconds_of_a_day_are_refused(tmp_path: Path) -> None:
+    """Iceberg's reader refuses them, as digits would be lost."""
+    table = MadeTable(tmp_path / "t", [{"id": 1, "name": "x", "required": False, "type": "time"}])
+    rows = pa.table({"x": pa.array([1], pa.time64("ns"))})
+    table.commit(MadeCommit([MadeFile("a.parquet", rows)]))
+    with pytest.raises(RefusedError, match="does not promote"):
+        IcebergTable(str(table.folder)).scan().to_table()
