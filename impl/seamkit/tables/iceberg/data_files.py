@@ -246,7 +246,7 @@ class IcebergFinder:
         if place is None:
             self._check_lacking(root)
             known = self._of_all_rows(column, wanted)
-            make = self._lineage(root) or (known and OrValue(known))
+            make = self._lineage(root) or (None if known is None else OrValue(known))
             return Source(wanted, None, root.type, make)
         whole = pa.field(root.name, root.type)
         read = field_in_file(whole, root, place, self.where)

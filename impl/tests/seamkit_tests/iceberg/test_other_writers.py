@@ -516,3 +516,31 @@ def test_nanoseconds_of_a_day_are_refused(tmp_path: Path) -> None:
     table.commit(MadeCommit([MadeFile("a.parquet", rows)]))
     with pytest.raises(RefusedError, match="does not promote"):
         IcebergTable(str(table.folder)).scan().to_table()
+
+
+@pytest.mark.parametrize("default", [True, False])
+def test_a_default_may_be_false(*, default: bool, tmp_path: Path) -> None:
+    """Rows that are older than a column have it, through every outlet."""
+    column = {"id": 2, "name": "b", "required": True, "type": "boolean", "initial-default": default}
+    table = IcebergTable(str(_made(tmp_path / "t", 1, (_KEY, column), version=3).folder))
+    assert table.scan().to_table()["b"].to_pylist() == [default]
+    assert table.scan(filter=pc.field("b") == default).count_rows() == 1
+    assert table.scan(filter=pc.field("b") != default).count_rows() == 0
+    with duckdb.connect() as connection:
+        seamkit.register(connection, "t", table.scan())
+        assert connection.sql("SELECT b FROM t").fetchall() == [(default,)]
+    assert table.scan().lazy().collect()["b"].to_list() == [default]
+
+
+@pytest.mark.parametrize("value", [True, False, None])
+def test_a_partition_may_be_false(value: Any, tmp_path: Path) -> None:
+    """Rows of a file that lacks the column have the value of their partition."""
+    column = {"id": 2, "name": "b", "required": False, "type": "boolean"}
+    spec = [{"name": "p", "transform": "identity", "source-id": 2, "field-id": 1000}]
+    made = MadeTable(tmp_path / "t", [_KEY, column], spec)
+    file = MadeFile("a.parquet", pa.table({"k": pa.array([1])}), {"p": value})
+    made.commit(MadeCommit([file], {"p": "boolean"}))
+    table = IcebergTable(str(made.folder))
+    assert table.scan().to_table()["b"].to_pylist() == [value]
+    assert table.scan(filter=pc.field("b") == True).count_rows() == (value is True)  # noqa: E712
+    assert table.scan(filter=pc.field("b").is_null()).count_rows() == (value is None)
