@@ -286,14 +286,27 @@ class IcebergFinder:
     def _of_all_rows(self, column: Column, wanted: pa.Field) -> pa.Scalar | None:
         """The one value of a column that the file lacks; None for null."""
         root = column[0]
-        if len(column) == 1 and root.id in self.rows.values:
-            return self.rows.values[root.id]
-        return self._default(root) if wanted.type == root.type else None
+        if len(column) == 1:
+            if root.id in self.rows.values:
+                return self.rows.values[root.id]
+            return self._default(root, wanted.type)
+        value = self._default(root, root.type)
+        for inner in column[1:]:
+            value = None if value is None else value[inner.name]
+        return value
 
-    def _default(self, own: Field) -> pa.Scalar | None:
+    def _default(self, own: Field, kind: pa.DataType) -> pa.Scalar | None:
+        """What rows have that are older than a field; of a struct the fields that are asked for.
+
+        The default of a struct is null or an empty one, whose fields have their own defaults.
+        """
         if own.default is None:
             return None
-        return default_value(own.default, own.type, f"{self.where}, field {own.name!r}")
+        if own.default != {} or not pa.types.is_struct(kind) or own.is_variant:
+            return default_value(own.default, kind, f"{self.where}, field {own.name!r}")
+        known = {inner.name: inner for inner in own.children}
+        parts = {one.name: self._default(known[one.name], one.type) for one in kind}
+        return _struct({name: one for name, one in parts.items() if one is not None}, kind)
 
     def _within(
         self, column: Column, place: Place, values: pa.Array | None, positions: Positions
@@ -322,12 +335,23 @@ class IcebergFinder:
             below = place.child(inner, self.where)
             if below is None:
                 self._require(inner)
-                known = self._default(inner)
+                known = self._default(inner, inner.type)
                 child = child if known is None else repeated(known, len(column))
             else:
                 child = self._filled(child, inner, below)
             children.append(child)
         return with_inner(column, own.type, children)
+
+
+def _struct(values: Mapping[str, pa.Scalar], kind: pa.StructType) -> pa.Scalar:
+    """A struct of some values; its other fields are null."""
+    if not kind.num_fields:
+        return pa.scalar({}, kind)
+    parts = [
+        repeated(values[one.name], 1) if one.name in values else pa.nulls(1, one.type)
+        for one in kind
+    ]
+    return pa.StructArray.from_arrays(parts, fields=list(kind))[0]
 
 
 def _lacks(own: Field, place: Place, where: str) -> bool:

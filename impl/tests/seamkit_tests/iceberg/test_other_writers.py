@@ -544,3 +544,57 @@ def test_a_partition_may_be_false(value: Any, tmp_path: Path) -> None:
     assert table.scan().to_table()["b"].to_pylist() == [value]
     assert table.scan(filter=pc.field("b") == True).count_rows() == (value is True)  # noqa: E712
     assert table.scan(filter=pc.field("b").is_null()).count_rows() == (value is None)
+
+
+def _struct(default: Any, *fields: dict[str, Any]) -> dict[str, Any]:
+    kind = {"type": "struct", "fields": list(fields)}
+    return {"id": 2, "name": "s", "required": False, "type": kind, "initial-default": default}
+
+
+def _number(id_: int, name: str, default: Any = None) -> dict[str, Any]:
+    return {"id": id_, "name": name, "required": False, "type": "int", "initial-default": default}
+
+
+def test_an_empty_struct_as_a_default_has_the_defaults_of_its_fields(tmp_path: Path) -> None:
+    """A struct's default is null or has no values; its fields have theirs (specification)."""
+    inner = _struct({}, _number(5, "z", 9)) | {"id": 4, "name": "i"}
+    columns = [_KEY, _struct({}, _number(3, "x", 7), inner, _number(6, "n"))]
+    table = IcebergTable(str(_made(tmp_path / "t", 1, columns, version=3).folder))
+    whole = {"x": 7, "i": {"z": 9}, "n": None}
+    assert table.scan().to_table()["s"].to_pylist() == [whole]
+    with duckdb.connect() as connection:
+        seamkit.register(connection, "t", table.scan())
+        assert connection.sql("SELECT s.x, s.i.z, s.n FROM t").fetchall() == [(7, 9, None)]
+        assert connection.sql("SELECT k FROM t WHERE s.x = 7 AND s.i.z = 9").fetchall() == [(0,)]
+    found = table.scan().lazy().select(pl.col("s").struct.field("x")).collect()
+    assert found["x"].to_list() == [7]
+    assert table.scan(filter="s.x = 7").count_rows() == 1
+    assert table.scan(filter="s IS NULL").count_rows() == 0
+
+
+def test_equality_deletes_see_the_default_of_a_field_in_a_struct_that_files_lack(
+    tmp_path: Path,
+) -> None:
+    """The key of a row that is older than its column is the default."""
+    columns = [_KEY, _struct({}, _number(3, "x", 7))]
+    made = _made(tmp_path / "t", 1, columns, version=3)
+    struct = pa.StructArray.from_arrays([pa.array([7], pa.int32())], fields=[_with_id("x", 3)])
+    gone = MadeFile("d.parquet", pa.table({"s": struct}), content=2, changed={"equality_ids": [3]})
+    made.commit(MadeCommit([gone], operation="delete"))
+    assert IcebergTable(str(made.folder)).scan().count_rows() == 0
+
+
+def _with_id(name: str, id_: int) -> pa.Field:
+    return pa.field(name, pa.int32()).with_metadata({"PARQUET:field_id": str(id_)})
+
+
+@pytest.mark.parametrize("default", [None, {"3": 7}, {"x": 7}])
+def test_other_defaults_of_structs_are_null_or_refused(default: Any, tmp_path: Path) -> None:
+    """Values of fields must not stand in the default of their struct (specification)."""
+    columns = [_KEY, _struct(default, _number(3, "x", 7))]
+    table = IcebergTable(str(_made(tmp_path / "t", 1, columns, version=3).folder))
+    if default is None:
+        assert table.scan().to_table()["s"].to_pylist() == [None]
+        return
+    with pytest.raises(RefusedError, match="defaults of nested types"):
+        table.scan().to_table()
