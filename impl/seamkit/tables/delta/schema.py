@@ -39,6 +39,7 @@ _FLAT: Mapping[str, pa.DataType] = {
     "binary": pa.binary(),
     "date": pa.date32(),
     "timestamp": pa.timestamp("us", "UTC"),
+    "timestamp_ltz": pa.timestamp("us", "UTC"),  # as Spark reads it, and writes it nowhere
     "timestamp_ntz": pa.timestamp("us"),
     "void": pa.null(),
     "null": pa.null(),  # Spark's name for it before version 3.1

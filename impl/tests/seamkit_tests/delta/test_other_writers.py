@@ -158,6 +158,23 @@ def test_void_columns_are_null(tmp_path: Path) -> None:
     assert found.scan(filter="v IS NULL").count_rows() == 2
 
 
+@pytest.mark.parametrize("kind", ["timestamp", "timestamp_ltz"])
+def test_instants_have_two_names(kind: str, tmp_path: Path) -> None:
+    """Spark's `DataType.fromJson` takes both; a partition of them is read alike."""
+    table = tmp_path / "t"
+    table.mkdir()
+    instants = pa.array([0, 1_704_067_200_000_001], pa.timestamp("us", "UTC"))
+    add = made_delta.add_rows(table / "a.parquet", pa.table({"t": instants}))
+    add["add"]["partitionValues"] = {"p": "2024-01-01T00:00:00.000000Z"}
+    fields = [{**_ID, "name": name, "type": kind} for name in ("t", "p")]
+    _commit(table, 0, _protocol(), _metadata(*fields, partitionColumns=["p"]), add)
+    found = DeltaTable(str(table))
+    assert found.schema.types == [instants.type] * 2
+    assert found.scan().to_table()["t"].to_pylist() == instants.to_pylist()
+    later = pc.field("t") > pc.field("p")
+    assert found.scan(filter=later).to_table()["t"].to_pylist() == instants[1:].to_pylist()
+
+
 @pytest.mark.parametrize(("name", "rows"), [("ID", {"id": 1}), ("s", {"s": {"ID": 1}})])
 def test_a_file_with_a_column_in_other_letters_is_refused(
     name: str, rows: Any, tmp_path: Path
