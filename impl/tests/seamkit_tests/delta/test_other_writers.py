@@ -240,6 +240,30 @@ def test_a_compaction_that_is_not_reconciled_gives_way_to_its_commits(tmp_path: 
     assert _ids(table) == []
 
 
+@pytest.mark.parametrize("what", ["protocol", "metaData"])
+def test_a_compaction_that_says_twice_what_the_table_is_gives_way_to_its_commits(
+    what: str, tmp_path: Path
+) -> None:
+    """PROTOCOL.md, "Log Compaction Files": one of each; without commits it is refused."""
+    table = tmp_path / "t"
+    other = made_delta.field("more")
+    first, later = {
+        "protocol": (_protocol(), _protocol("timestampNtz")),
+        "metaData": (_metadata(_ID), _metadata(_ID, other)),
+    }[what]
+    start = [_protocol(), _metadata(), _data(table, "a", 1)]
+    for version, actions in enumerate([start, [first], [later]]):
+        _commit(table, version, *actions)
+    _commit(table, f"{1:020}.{2:020}.compacted.json", first, later)
+    found = DeltaTable(str(table))
+    assert found.schema.names == (["id", "more"] if what == "metaData" else ["id"])
+    assert _ids(table) == [1]
+    for version in (1, 2):
+        (table / f"_delta_log/{version:020}.json").unlink()
+    with pytest.raises(InputError, match=f"2 actions {what}"):
+        DeltaTable(str(table))
+
+
 def test_a_byte_becomes_a_decimal_that_holds_it(tmp_path: Path) -> None:
     """The protocol wants ten digits before the point, and delta-kernel-rs writes fewer."""
     table = tmp_path / "t"

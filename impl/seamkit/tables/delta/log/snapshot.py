@@ -289,15 +289,17 @@ def _take(replay: _Replay, actions: Iterable[Action], *, once: bool = False) -> 
 
 
 def _is_reconciled(actions: Iterable[Action]) -> bool:
-    """Whether a log compaction has one action for each file, as it must, whatever their order."""
-    files: list[FileKey] = []
+    """Whether a log compaction has one action for each thing, as it must, whatever their order."""
+    keys: list[FileKey] = []
     for name, content, where in actions:
-        if name == "add":
+        if name in ("protocol", "metaData"):
+            keys.append(name)
+        elif name == "add":
             many = isinstance(content, AddedFiles)
-            files += content.keys if many else [add_file(content, where).key]
+            keys += content.keys if many else [add_file(content, where).key]
         elif name == "remove":
-            files.append(removed_key(content, where))
-    return len(set(files)) == len(files)
+            keys.append(removed_key(content, where))
+    return len(set(keys)) == len(keys)
 
 
 def _check_checkpoint(storage: Storage, checkpoint: Checkpoint, adds: int) -> None:
