@@ -48,7 +48,7 @@ from seamkit.tables.iceberg.metadata.schema import (
     LAST_UPDATED,
     ROW_ID,
     Field,
-    bounds_of,
+    bounds_in_file,
     default_value,
 )
 from seamkit.tables.iceberg.pruning import parts_of
@@ -470,5 +470,5 @@ def _of_column(entry: Entry, field: Field) -> ColumnRange:
         nulls = None
     if field.stated:
         return ColumnRange(nulls, None, None)
-    ends = bounds_of(stated.lower.get(field.id), stated.upper.get(field.id), field.type)
+    ends = bounds_in_file(stated.lower.get(field.id), stated.upper.get(field.id), field.type)
     return ColumnRange(nulls, *ends)

@@ -47,7 +47,7 @@ from seamkit.scan.units import KeyTest, ReadContext
 from seamkit.tables.iceberg.data_files import Column, FileOpener, FileRows
 from seamkit.tables.iceberg.metadata.document import TableFiles, TableMetadata
 from seamkit.tables.iceberg.metadata.entries import EQUALITY_DELETES, Entry, is_vector
-from seamkit.tables.iceberg.metadata.schema import Field, bounds_of, in_order
+from seamkit.tables.iceberg.metadata.schema import Field, bounds_in_file, in_order
 
 _LEAST_BYTES = 20  # length, magic number, a bitmap of no buckets, checksum
 _PUFFIN = b"PFA1"
@@ -413,7 +413,7 @@ def _apart(delete: Entry, data: Entry, field: Field) -> bool:
     least, most, first, last = (
         end
         for one in (delete.stated, data.stated)
-        for end in bounds_of(one.lower.get(field.id), one.upper.get(field.id), field.type)
+        for end in bounds_in_file(one.lower.get(field.id), one.upper.get(field.id), field.type)
     )
     if least is None or most is None or first is None or last is None:
         return False

@@ -237,8 +237,8 @@ def test_a_vector_may_be_alone_in_its_file(name: str, tmp_path: Path) -> None:
 _TIMES = {"timestamp": ("us", None), "timestamptz": ("us", "UTC"), "timestamp_ns": ("ns", None)}
 _CUT_TIMES = [
     (1_754_856_293_080_758, 1_754_856_293_080_000),  # of delta-io/delta#7444
-    (-1, -1_000),
-    (1_999, 1_000),
+    (-631_152_000_000_001, -631_152_000_001_000),
+    (2_000_000_000_001_999, 2_000_000_000_001_000),
 ]
 
 
@@ -279,3 +279,41 @@ def test_the_last_time_of_all_is_a_bound(stated: int, tmp_path: Path) -> None:
     table.commit(MadeCommit([MadeFile("a", rows, changed=changed)]))
     opened = IcebergTable(str(table.folder))
     assert opened.scan(filter=pc.field("s") == rows["s"][1]).count_rows() == 1
+
+
+@pytest.mark.parametrize("kind", ["timestamp", "timestamptz"])
+@pytest.mark.parametrize("ends", [(0, 0), (-1, 1), (1, 1)])
+def test_milliseconds_may_stand_as_bounds_of_times(
+    ends: tuple[int, int], kind: str, tmp_path: Path
+) -> None:
+    """Iceberg's library takes those of imported Parquet files for microseconds (iceberg#18173)."""
+    years = (-62_135_596_800_000, 1_577_836_800_000, 253_402_300_799_999)
+    millis = [years[1 + end] for end in ends]
+    column = {"id": 1, "name": "s", "required": False, "type": kind}
+    table = MadeTable(tmp_path / "t", [column])
+    rows = pa.table({"s": pa.array(millis, pa.int64()).cast(pa.timestamp("ms", _TIMES[kind][1]))})
+    told = _told(rows, *(one.to_bytes(8, "little", signed=True) for one in millis))
+    table.commit(MadeCommit([MadeFile("a", rows, changed=told)]))
+    opened = IcebergTable(str(table.folder))
+    assert len(opened.scan(strict=True).to_table()) == 2
+    for moment in rows["s"]:
+        for test in (pc.field("s") == moment, pc.field("s").isin([moment])):
+            assert opened.scan(filter=test).count_rows() == millis.count(moment.value)
+    gone = MadeFile("d", rows.slice(1), content=2, changed=_told(rows, bytes(8), bytes(8)))
+    table.commit(MadeCommit([gone], operation="delete"))
+    left = IcebergTable(str(table.folder)).scan().count_rows()
+    assert left == 2 - millis.count(millis[1])
+
+
+@pytest.mark.parametrize("beyond", [-62_135_596_800_001, 253_402_300_800_000])
+def test_bounds_that_are_no_milliseconds_of_any_year_count(beyond: int, tmp_path: Path) -> None:
+    """One of two is enough: both were taken from the same file."""
+    column = {"id": 1, "name": "s", "required": False, "type": "timestamp"}
+    table = MadeTable(tmp_path / "t", [column])
+    micros = sorted([0, beyond])
+    rows = pa.table({"s": pa.array(micros, pa.int64()).cast(pa.timestamp("us"))})
+    told = _told(rows, *(one.to_bytes(8, "little", signed=True) for one in micros))
+    table.commit(MadeCommit([MadeFile("a", rows, changed=told)]))
+    opened = IcebergTable(str(table.folder))
+    later = pc.field("s") > pa.scalar(10**15, pa.int64()).cast(pa.timestamp("us"))
+    assert opened.scan(filter=later).explain().count("  pruned ") == 1

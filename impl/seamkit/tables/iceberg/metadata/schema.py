@@ -218,6 +218,7 @@ _T = TypeVar("_T")
 _WHOLE_BYTES = {4: "<i", 8: "<q"}
 _MILLISECONDS = {"us": 1_000, "ns": 1_000_000}  # in units
 _LAST_INT64 = 2**63 - 1
+_MILLIS_OF_YEARS = range(-62_135_596_800_000, 253_402_300_800_000)  # of 1 to 9999
 
 
 def bound_value(data: bytes, kind: pa.DataType) -> pa.Scalar | None:
@@ -268,6 +269,23 @@ def bounds_of(
     if least is not None and most is not None and not in_order(least, most):
         return None, None
     return least, None if most is None else _beyond_cut(most)
+
+
+def bounds_in_file(
+    lower: bytes | None, upper: bytes | None, kind: pa.DataType
+) -> tuple[pa.Scalar | None, pa.Scalar | None]:
+    """The bounds of a column of a file, by its manifest; None of both where they may be others'.
+
+    Of times that Parquet has in milliseconds Iceberg's library takes the milliseconds for
+    microseconds where it imports a file (`add_files`, `migrate`). What may be such ones, which is
+    from 1968 to 1978, says nothing.
+    """
+    ends = bounds_of(lower, upper, kind)
+    if pa.types.is_timestamp(kind) and kind.unit == "us":
+        known = [end.value for end in ends if end is not None]
+        if all(number in _MILLIS_OF_YEARS for number in known):
+            return None, None
+    return ends
 
 
 def _beyond_cut(most: pa.Scalar) -> pa.Scalar:
