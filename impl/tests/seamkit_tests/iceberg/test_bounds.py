@@ -1,6 +1,7 @@
 """Bounds that writers are known to get wrong: nothing is left out by them that is there."""
 
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -317,3 +318,58 @@ def test_bounds_that_are_no_milliseconds_of_any_year_count(beyond: int, tmp_path
     opened = IcebergTable(str(table.folder))
     later = pc.field("s") > pa.scalar(10**15, pa.int64()).cast(pa.timestamp("us"))
     assert opened.scan(filter=later).explain().count("  pruned ") == 1
+
+
+def _decimals(*numbers: int, digits: int) -> pa.Table:
+    values = [Decimal(one).scaleb(-2) for one in numbers]
+    return pa.table({"s": pa.array(values, pa.decimal128(digits, 2))})
+
+
+@pytest.mark.parametrize(
+    ("number", "digits"), [(256, 5), (-256, 9), (0, 9), (5, 18), (-(256**3), 18), (7, 10)]
+)
+def test_bounds_of_decimals_may_be_parquets_bytes(
+    number: int, digits: int, tmp_path: Path
+) -> None:
+    """StarRocks took over their order (starrocks#59211, #69207), which is not Iceberg's."""
+    column = {"id": 1, "name": "s", "required": False, "type": f"decimal({digits}, 2)"}
+    table = MadeTable(tmp_path / "t", [column])
+    rows = _decimals(number, digits=digits)
+    bound = number.to_bytes(4 if digits < 10 else 8, "little", signed=True)
+    told = _told(rows, bound, bound)
+    table.commit(MadeCommit([MadeFile("a", rows, changed=told)]))
+    opened = IcebergTable(str(table.folder))
+    assert opened.scan(strict=True).count_rows() == 1
+    for test in (pc.field("s") == rows["s"][0], pc.field("s").isin(rows["s"].to_pylist())):
+        assert opened.scan(filter=test).to_table() == opened.scan().to_table()
+    table.commit(MadeCommit([MadeFile("d", rows, content=2, changed=told)], operation="delete"))
+    assert IcebergTable(str(table.folder)).scan().count_rows() == 0
+
+
+def test_bounds_of_long_decimals_may_be_of_one_row_group(tmp_path: Path) -> None:
+    """DuckDB mixed up those of several (duckdb#23504)."""
+    table = MadeTable(tmp_path / "t", [{**_TEXT, "type": "decimal(19, 2)"}])
+    rows = _decimals(19_308, 126_619, digits=19)
+    bound = (126_619).to_bytes(3, "big")
+    table.commit(MadeCommit([MadeFile("a", rows, changed=_told(rows, bound, bound))]))
+    opened = IcebergTable(str(table.folder))
+    for value in rows["s"]:
+        assert opened.scan(filter=pc.field("s") == value).count_rows() == 1
+
+
+@pytest.mark.parametrize(
+    ("number", "digits", "size"),
+    [(256, 9, 2), (12_345_678, 9, 4), (2**55 + 31, 18, 8), (-7, 18, 1)],
+)
+def test_other_bounds_of_decimals_count(
+    number: int, digits: int, size: int, tmp_path: Path
+) -> None:
+    """These are Iceberg's, and no number of so many digits the other way round."""
+    table = MadeTable(tmp_path / "t", [{**_TEXT, "type": f"decimal({digits}, 2)"}])
+    rows = _decimals(number, digits=digits)
+    bound = number.to_bytes(size, "big", signed=True)
+    table.commit(MadeCommit([MadeFile("a", rows, changed=_told(rows, bound, bound))]))
+    opened = IcebergTable(str(table.folder))
+    other = pc.field("s") == _decimals(number + 1, digits=digits)["s"][0]
+    assert opened.scan(filter=other).explain().count("  pruned ") == 1
+    assert opened.scan(filter=pc.field("s") == rows["s"][0]).count_rows() == 1

@@ -11,7 +11,7 @@ import re
 import struct
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from typing import Any, TypeVar
@@ -218,6 +218,7 @@ _T = TypeVar("_T")
 _WHOLE_BYTES = {4: "<i", 8: "<q"}
 _MILLISECONDS = {"us": 1_000, "ns": 1_000_000}  # in units
 _LAST_INT64 = 2**63 - 1
+_INT32_DIGITS, _INT64_DIGITS = 9, 18
 _MILLIS_OF_YEARS = range(-62_135_596_800_000, 253_402_300_800_000)  # of 1 to 9999
 
 
@@ -278,14 +279,30 @@ def bounds_in_file(
 
     Of times that Parquet has in milliseconds Iceberg's library takes the milliseconds for
     microseconds where it imports a file (`add_files`, `migrate`). What may be such ones, which is
-    from 1968 to 1978, says nothing.
+    from 1968 to 1978, says nothing. Nor do decimals of more than 18 digits, of which DuckDB up to
+    the summer of 2026 mixes up those of several row groups, nor such as may be Parquet's bytes,
+    which stand the other way round: StarRocks took these over.
     """
+    if pa.types.is_decimal(kind) and (
+        kind.precision > _INT64_DIGITS or _may_be_reversed((lower, upper), kind.precision)
+    ):
+        return None, None
     ends = bounds_of(lower, upper, kind)
     if pa.types.is_timestamp(kind) and kind.unit == "us":
         known = [end.value for end in ends if end is not None]
         if all(number in _MILLIS_OF_YEARS for number in known):
             return None, None
     return ends
+
+
+def _may_be_reversed(ends: Iterable[bytes | None], digits: int) -> bool:
+    """Whether all of some bounds that are known may be whole numbers as Parquet has decimals."""
+    size = 4 if digits <= _INT32_DIGITS else 8
+    return all(
+        len(end) == size and abs(int.from_bytes(end, "little", signed=True)) < 10**digits
+        for end in ends
+        if end is not None
+    )
 
 
 def _beyond_cut(most: pa.Scalar) -> pa.Scalar:
