@@ -17,7 +17,6 @@ from __future__ import annotations
 import datetime as dt
 import re
 import struct
-import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -45,6 +44,7 @@ from seamkit.tables.iceberg.metadata.schema import (
     Schema,
     bounds_of,
     constant,
+    text_after,
 )
 
 _TRUNCATE = re.compile(r"truncate\[(\d{1,9})\]")
@@ -56,7 +56,6 @@ _EPOCH = dt.datetime(1970, 1, 1)
 _FIRST_YEAR, _LAST_YEAR = 1, 9998
 _MOST_INT = (1 << 31) - 1
 _CUT_BYTES = 13  # of a text of 16, without what the last character lacks
-_SURROGATE, _AFTER_SURROGATES = 0xD800, 0xE000  # what lies between is no character
 
 
 def values_of(
@@ -253,17 +252,8 @@ def _up_to(column: pc.Expression, upper: pa.Scalar, size: int) -> Sequence[pc.Ex
     """
     if size < _CUT_BYTES or not pa.types.is_string(upper.type):
         return [column <= upper]
-    after = _after(upper.as_py())
+    after = text_after(upper.as_py())
     return [column < after] if after else []
-
-
-def _after(begin: str) -> str:
-    """The first text behind all that begin with one; empty where none is."""
-    kept = begin.rstrip(chr(sys.maxunicode))
-    if not kept:
-        return ""
-    following = ord(kept[-1]) + 1
-    return kept[:-1] + chr(_AFTER_SURROGATES if following == _SURROGATE else following)
 
 
 def _of_partition(

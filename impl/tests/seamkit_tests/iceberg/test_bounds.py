@@ -373,3 +373,61 @@ def test_other_bounds_of_decimals_count(
     other = pc.field("s") == _decimals(number + 1, digits=digits)["s"][0]
     assert opened.scan(filter=other).explain().count("  pruned ") == 1
     assert opened.scan(filter=pc.field("s") == rows["s"][0]).count_rows() == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "upper"),
+    [
+        ("\U0001f600" * 40, "\U0001f600" * 16 + "\ufffd"),
+        ("a" + "\U0001f600" * 20, "a" + "\U0001f600" * 15 + "?\ufffd"),
+        ("\U0010ffff" * 17, "\U0010ffff" * 16 + "\ufffd"),
+    ],
+)
+def test_a_greatest_text_may_be_cut_by_delta(text: str, upper: str, tmp_path: Path) -> None:
+    """Before version 3.3 it put U+FFFD behind it, and UniForm and XTable take that over."""
+    table = MadeTable(tmp_path / "t", [_TEXT])
+    rows = _texts(text)
+    told = _told(rows, text[0].encode(), upper.encode())
+    table.commit(MadeCommit([MadeFile("a", rows, changed=told)]))
+    opened = IcebergTable(str(table.folder))
+    assert opened.scan(strict=True).count_rows() == 1
+    for test in (pc.field("s") == text, pc.field("s") >= text):
+        assert opened.scan(filter=test).to_table() == rows
+    is_behind = text[0] != "\U0010ffff"
+    behind = opened.scan(filter=pc.field("s") >= "\U0010ffff").explain()
+    assert behind.count("  pruned ") == is_behind
+
+
+@pytest.mark.parametrize("off", [-59_000_000, 28_000_000])
+@pytest.mark.parametrize(("kind", "is_off"), [("timestamptz", True), ("timestamp", False)])
+def test_instants_long_ago_may_be_told_with_another_zone(
+    off: int, kind: str, *, is_off: bool, tmp_path: Path
+) -> None:
+    """Spark told Delta zones without their seconds; UniForm and XTable take that over."""
+    table = MadeTable(tmp_path / "t", [{**_TEXT, "type": kind}])
+    micros = -3_786_911_547_000_001
+    rows = pa.table({"s": pa.array([micros], pa.int64()).cast(pa.timestamp(*_TIMES[kind]))})
+    stated = micros + off if is_off else micros
+    bound = stated.to_bytes(8, "little", signed=True)
+    table.commit(MadeCommit([MadeFile("a", rows, changed=_told(rows, bound, bound))]))
+    opened = IcebergTable(str(table.folder))
+    assert opened.scan(strict=True).count_rows() == 1
+    assert opened.scan(filter=pc.field("s") == rows["s"][0]).to_table() == opened.scan().to_table()
+    away = 60_000_000 if is_off else 0
+    for number, count in ((1, 1), (0, 0)):
+        for end in (stated - away - number, stated + away + number):
+            at = pa.scalar(end, pa.int64()).cast(rows["s"].type)
+            assert opened.scan(filter=pc.field("s") == at).explain().count("  pruned ") == count
+
+
+def test_instants_since_1973_are_told_with_their_zone(tmp_path: Path) -> None:
+    """All zones are whole minutes from UTC since then."""
+    table = MadeTable(tmp_path / "t", [{**_TEXT, "type": "timestamptz"}])
+    micros = 10**15 + 1
+    rows = pa.table({"s": pa.array([micros], pa.int64()).cast(pa.timestamp("us", "UTC"))})
+    bound = micros.to_bytes(8, "little")
+    table.commit(MadeCommit([MadeFile("a", rows, changed=_told(rows, bound, bound))]))
+    opened = IcebergTable(str(table.folder))
+    for end in (micros - 1, micros + 1):
+        at = pa.scalar(end, pa.int64()).cast(rows["s"].type)
+        assert opened.scan(filter=pc.field("s") == at).explain().count("  pruned ") == 1

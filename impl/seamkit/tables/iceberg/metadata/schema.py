@@ -9,6 +9,7 @@ import datetime as dt
 import operator
 import re
 import struct
+import sys
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -217,7 +218,11 @@ _BELOW_MICROS = re.compile(r"\.\d{6}(\d{1,3})")
 _T = TypeVar("_T")
 _WHOLE_BYTES = {4: "<i", 8: "<q"}
 _MILLISECONDS = {"us": 1_000, "ns": 1_000_000}  # in units
-_LAST_INT64 = 2**63 - 1
+_FIRST_INT64, _LAST_INT64 = -(2**63), 2**63 - 1
+_DELTAS_MARK = "\ufffd"
+#: Since 1970, to 1973: since then all zones of the world are whole minutes from UTC.
+_MINUTES_SINCE = 3 * 365 * 24 * 60 + 24 * 60
+_SURROGATE, _AFTER_SURROGATES = 0xD800, 0xE000  # what lies between is no character
 _INT32_DIGITS, _INT64_DIGITS = 9, 18
 _MILLIS_OF_YEARS = range(-62_135_596_800_000, 253_402_300_800_000)  # of 1 to 9999
 
@@ -269,7 +274,10 @@ def bounds_of(
     least, most = (None if end is None else bound_value(end, kind) for end in (lower, upper))
     if least is not None and most is not None and not in_order(least, most):
         return None, None
-    return least, None if most is None else _beyond_cut(most)
+    return (
+        None if least is None else _before_cut(least),
+        None if most is None else _beyond_cut(most),
+    )
 
 
 def bounds_in_file(
@@ -287,12 +295,11 @@ def bounds_in_file(
         kind.precision > _INT64_DIGITS or _may_be_reversed((lower, upper), kind.precision)
     ):
         return None, None
-    ends = bounds_of(lower, upper, kind)
     if pa.types.is_timestamp(kind) and kind.unit == "us":
-        known = [end.value for end in ends if end is not None]
-        if all(number in _MILLIS_OF_YEARS for number in known):
+        known = (bound_value(end, kind) for end in (lower, upper) if end is not None)
+        if all(end is None or end.value in _MILLIS_OF_YEARS for end in known):
             return None, None
-    return ends
+    return bounds_of(lower, upper, kind)
 
 
 def _may_be_reversed(ends: Iterable[bytes | None], digits: int) -> bool:
@@ -305,18 +312,54 @@ def _may_be_reversed(ends: Iterable[bytes | None], digits: int) -> bool:
     )
 
 
-def _beyond_cut(most: pa.Scalar) -> pa.Scalar:
-    """An upper bound; of times in whole milliseconds the last one that is cut to it.
+def _before_cut(least: pa.Scalar) -> pa.Scalar:
+    """A lower bound; of instants long ago the first one that may be told so, see `_beyond_cut`."""
+    off = _off_by_zone(least)
+    return _moved(least, -off) if off else least
 
-    UniForm up to Delta 4.3 takes over the maximum of Delta, which lies up to a millisecond below.
+
+def _beyond_cut(most: pa.Scalar) -> pa.Scalar | None:
+    """An upper bound as far out as Delta may have cut it, if it is Delta's; None if nobody knows.
+
+    UniForm and XTable take over the maxima of a Delta table. Those of times are cut to whole
+    milliseconds, and of instants before 1973 Spark told the zone without its seconds. Texts before
+    version 3.3 were cut with U+FFFD behind what is kept, where UTF-8 has characters behind that; of
+    one that the cut had halved a question mark was left.
     """
+    if pa.types.is_string(most.type):
+        text = most.as_py()
+        if not text.endswith(_DELTAS_MARK):
+            return most
+        after = text_after(text.removesuffix(_DELTAS_MARK).removesuffix("?"))
+        return pa.scalar(after, most.type) if after else None
     if not pa.types.is_timestamp(most.type):
         return most
-    whole = _MILLISECONDS[most.type.unit]
-    if most.value % whole:
-        return most
-    last = min(most.value + whole - 1, _LAST_INT64)
-    return pa.scalar(last, pa.int64()).cast(most.type)
+    whole, off = _MILLISECONDS[most.type.unit], _off_by_zone(most)
+    if most.value % whole == 0:
+        off += whole - 1
+    return _moved(most, off) if off else most
+
+
+def _off_by_zone(instant: pa.Scalar) -> int:
+    """How far a bound may be off as its zone, which had seconds once, was told in minutes."""
+    if not pa.types.is_timestamp(instant.type) or not instant.type.tz:
+        return 0
+    minute = 60_000 * _MILLISECONDS[instant.type.unit]
+    return minute if instant.value < _MINUTES_SINCE * minute else 0
+
+
+def _moved(time: pa.Scalar, by: int) -> pa.Scalar:
+    number = min(max(time.value + by, _FIRST_INT64), _LAST_INT64)
+    return pa.scalar(number, pa.int64()).cast(time.type)
+
+
+def text_after(begin: str) -> str:
+    """The first text behind all that begin with one; empty where none is."""
+    kept = begin.rstrip(chr(sys.maxunicode))
+    if not kept:
+        return ""
+    following = ord(kept[-1]) + 1
+    return kept[:-1] + chr(_AFTER_SURROGATES if following == _SURROGATE else following)
 
 
 def in_order(lower: pa.Scalar, upper: pa.Scalar) -> bool:
