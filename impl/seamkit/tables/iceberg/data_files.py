@@ -372,7 +372,7 @@ def _check_stated(
     reader: FileReader, entry: Entry, columns: Mapping[str, Column], rows: FileRows
 ) -> None:
     """Hold a file to what its manifest says of columns that are its own."""
-    named = [replace(column[0], name=name) for name, column in columns.items() if column]
+    named = [replace(column[0], name=name) for name, column in columns.items()]
     stated = [one for one in named if not one.children and one.id not in rows.values]
     known = file_statistics(entry, stated)
     check_stated(reader, known, "its manifest", by_java=True)
@@ -405,10 +405,16 @@ class FileOpener:
 
     Attributes:
         mapping: names of columns in files without ids; None if the table has none.
+        has_decimals: whether what manifests say of decimals counts.
     """
 
     files: TableFiles
     mapping: NameMapping | None
+    has_decimals: bool = True
+
+    def counts(self, field: Field) -> bool:
+        """Whether what manifests say of the values of a column counts."""
+        return self.has_decimals or not pa.types.is_decimal(field.type)
 
     def open(self, entry: Entry, columns: Mapping[str, Column], rows: FileRows) -> FoundReader:
         """Open a file; `columns` are those that a scan may read, by name."""
@@ -425,7 +431,8 @@ class FileOpener:
         found = FoundReader(whole, IcebergFinder(own, columns, rows, reader.name))
 
         def check() -> None:
-            _check_stated(found, entry, columns, rows)
+            counted = {k: v for k, v in columns.items() if v and self.counts(v[0])}
+            _check_stated(found, entry, counted, rows)
             if any(field_id(one) is not None for one in reader.schema):
                 # What the partition gives needs no column.
                 needed = [root for root in roots if root.id not in rows.values]

@@ -200,10 +200,11 @@ class Planner:
         their manifests say of it.
         """
         mapping = self.opener.mapping
+        counted = [one for one in self.schema.fields if self.opener.counts(one)]
         if mapping is None:
-            return self.schema.fields
+            return counted
         known = {one.get("field-id") for one in mapping}
-        return [one for one in self.schema.fields if one.id in known]
+        return [one for one in counted if one.id in known]
 
     def _stored(self, delete: Entry) -> StoredFile:
         """A delete file as descriptions show it."""

@@ -54,6 +54,7 @@ from seamkit.tables.table import (
 )
 
 _MAPPING = "schema.name-mapping.default"
+_XTABLE = "XTABLE_METADATA"
 _LINEAGE_VERSION = 3
 
 REFERENCE = "ref:"
@@ -243,7 +244,11 @@ class IcebergTable(FolderTable):
         return replace(self._plan(view, units, (), [*planner.doubts]), schema=schema), read
 
     def _planner(self, view: View) -> Planner:
-        return Planner(self._metadata, view.schema, FileOpener(self._files, self._mapping()))
+        # XTable up to 0.2 gave manifests decimals of Delta and Hudi without the zeros at their end,
+        # 20.00 as 2.00: what it says of them counts for nothing.
+        has_decimals = _XTABLE not in self._metadata.properties
+        opener = FileOpener(self._files, self._mapping(), has_decimals)
+        return Planner(self._metadata, view.schema, opener)
 
     def _plan(
         self,
