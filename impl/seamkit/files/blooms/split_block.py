@@ -10,6 +10,7 @@ wrong is read wrongly by every reader that uses them.
 from __future__ import annotations
 
 import datetime as dt
+import re
 import struct
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
@@ -41,6 +42,8 @@ _SIZE_FIELD = 0x15
 HAS_OFFSETS = hasattr(pq.ColumnChunkMetaData, "bloom_filter_offset")
 
 _EPOCH = dt.date(1970, 1, 1)
+_ARROW_GO = re.compile(r"parquet-go version (\d{1,9})\.(\d{1,9})\.")
+_KEEPS_FILTERS = (18, 5)
 
 
 def groups_that_may_hold(
@@ -56,7 +59,7 @@ def groups_that_may_hold(
     are those that may have filters, with their types in the file.
     """
     left = list(groups)
-    if not HAS_OFFSETS:
+    if not HAS_OFFSETS or _is_freed(footer):
         return left
     paths = [footer.schema.column(i).path for i in range(footer.num_columns)]
     for field in columns:
@@ -70,6 +73,18 @@ def groups_that_may_hold(
         if hashes is not None:
             left = [g for g in left if _may_hold(footer.row_group(g).column(at), hashes, read)]
     return left
+
+
+def _is_freed(footer: pq.FileMetaData) -> bool:
+    """Whether arrow-go wrote a file that may write filters whose memory is freed already.
+
+    Up to 18.4 it did so of such as adapt to the number of values.
+    """
+    try:
+        match = _ARROW_GO.match(footer.created_by or "")
+    except UnicodeDecodeError:
+        return False
+    return match is not None and (int(match[1]), int(match[2])) < _KEEPS_FILTERS
 
 
 def _hashes(values: Collection[Any], kind: pa.DataType) -> list[int] | None:

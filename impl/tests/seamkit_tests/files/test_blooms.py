@@ -140,3 +140,36 @@ def test_a_name_that_is_another_columns_path_rules_nothing_out(tmp_path: Path) -
     only = pa.schema([reader.schema.field("k.x")])
     condition = pc.field("k.x") == 10_007
     assert reader.row_groups_that_may_match(condition, only) == [0]
+
+
+@_written
+@pytest.mark.parametrize(
+    ("created_by", "counts"),
+    [
+        ("parquet-go version 18.4.1", False),
+        ("parquet-go version 9.10.0", False),
+        ("parquet-go version 18.5.0", True),
+        ("parquet-go version latest", True),
+    ],
+)
+def test_filters_of_arrow_go_may_be_of_freed_memory(
+    created_by: str, *, counts: bool, tmp_path: Path
+) -> None:
+    """Up to 18.4 those that adapt to the number of values had none of them (arrow-go#525)."""
+    path = tmp_path / "a.parquet"
+    _write(path, "int64")
+    metadata = pq.read_metadata(path)
+    offsets = [metadata.row_group(n).column(0).bloom_filter_offset for n in range(_GROUPS)]
+    content = bytearray(path.read_bytes())
+    for offset in offsets:
+        content[offset + 64 : offset + 96] = bytes(32)
+    own = metadata.created_by.encode()
+    told = created_by.encode().ljust(len(own))
+    assert content.count(own) == 1
+    path.write_bytes(bytes(content).replace(own, told))
+    reader = ParquetReader(Storage(str(tmp_path)), path.name)
+    assert reader.created_by.rstrip() == created_by
+    values = _values("int64")
+    left = [_left(reader, pc.field("k") == value) for value in values[::7]]
+    has_lost = any(n * 7 // _ROWS not in found for n, found in enumerate(left))
+    assert has_lost == counts
