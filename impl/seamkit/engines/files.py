@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from seambase.errors import InputError
 from seamkit.files.parquet import ParquetReader
-from seamkit.files.promotion import LOSSLESS
+from seamkit.files.promotion import LOSSLESS, has_within
 from seamkit.files.reader import FileReader
 from seamkit.files.statistics import ColumnRange
 
@@ -226,6 +226,8 @@ def _why_not_its_values(reader: ParquetReader, own: pa.Field, want: pa.DataType)
     """Why a column of a file is not what an engine makes of it; None where it is."""
     if not own.type.equals(want) and not _is_exact(reader, own, want):
         return f"its column {own.name!r} is a {own.type}"
+    if has_within(pa.types.is_decimal, own.type) and not reader.orders_decimals:
+        return f"its writer compared decimals of {own.name!r} without signs, as engines do not"
     if _may_hide_nan(own.type) and not reader.created_by.startswith("parquet-mr"):
         return f"the ranges of column {own.name!r} may leave out NaN"
     return None

@@ -38,6 +38,7 @@ from seamkit.files.footers.chunks import (
     leaves,
     names_extensions,
     orders_bytes,
+    orders_decimals,
     paths_twice,
 )
 from seamkit.files.footers.rewriting import PAIRS_ID, footer_of_int96, footer_of_pairs
@@ -47,6 +48,7 @@ from seamkit.files.promotion import (
     byte_decimals,
     decimals_of,
     footer_of_bytes,
+    has_within,
     resolve_batch,
 )
 from seamkit.files.ranges import FarFile
@@ -332,6 +334,11 @@ class ParquetReader(FileReader):
     def orders_bytes(self) -> bool:
         """Whether ranges of bytes say something; see `seamkit.files.footers.chunks`."""
         return orders_bytes(self._file.metadata)
+
+    @property
+    def orders_decimals(self) -> bool:
+        """Whether ranges of decimals in bytes say something, too."""
+        return orders_decimals(self._file.metadata)
 
     def in_new_encodings(self, names: Collection[str]) -> Mapping[str, str]:
         """Those of some columns with fixed bytes that not all engines decode, and where."""
@@ -631,8 +638,11 @@ class ParquetReader(FileReader):
             return list(range(self.num_row_groups))
         own = self._file.schema_arrow
         try:
-            floats = any(_holds_floats(own.field(name).type) for name in alike)
-            if counted is None and not floats and self.orders_bytes:
+            kinds = [own.field(name).type for name in alike]
+            decimals = any(has_within(pa.types.is_decimal, kind) for kind in kinds)
+            is_sure = self.orders_decimals or not decimals
+            floats = any(map(_holds_floats, kinds))
+            if counted is None and not floats and self.orders_bytes and is_sure:
                 fragment = self._kept("fragment", self._footer_alone)
                 left = fragment.subset(filter=condition, schema=schema)
                 return [group.id for group in left.row_groups]

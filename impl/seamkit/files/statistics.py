@@ -14,7 +14,13 @@ import pyarrow.parquet as pq
 
 from seambase.errors import InputError
 from seambase.filters import all_of
-from seamkit.files.footers.chunks import bound_of, chunk_paths, leaves, orders_bytes
+from seamkit.files.footers.chunks import (
+    bound_of,
+    chunk_paths,
+    leaves,
+    orders_bytes,
+    orders_decimals,
+)
 
 
 @dataclass(frozen=True)
@@ -117,7 +123,7 @@ def footer_statistics(
     numbers = range(footer.num_row_groups) if row_groups is None else row_groups
     groups = [footer.row_group(i) for i in numbers]
     rows = [group.num_rows for group in groups]
-    ordered, ranges = orders_bytes(footer), {}
+    ranges, is_ordered = {}, {True: orders_decimals(footer), False: orders_bytes(footer)}
     for wanted in schema:
         name, kind = wanted.name, wanted.type
         if name not in own.names:
@@ -128,7 +134,8 @@ def footer_statistics(
             chunks = [group.column(paths.index(name)).statistics for group in groups]
             known = _of_chunks(chunks, rows, kind)
             is_bytes = footer.schema.column(paths.index(name)).physical_type.endswith("ARRAY")
-            ranges[name] = known if ordered or not is_bytes else ColumnRange(known.nulls)
+            counts = not is_bytes or is_ordered[pa.types.is_decimal(kind)]
+            ranges[name] = known if counts else ColumnRange(known.nulls)
     return FileStatistics(sum(rows), ranges)
 
 
@@ -175,8 +182,9 @@ class FooterBounds:
     where: str
 
     @functools.cached_property
-    def _orders_bytes(self) -> bool:
-        return orders_bytes(self.footer)
+    def _is_ordered(self) -> Mapping[bool, bool]:
+        """Whether bounds of decimals, and of others, count where they are bytes."""
+        return {True: orders_decimals(self.footer), False: orders_bytes(self.footer)}
 
     @functools.cached_property
     def _chunks(self) -> Mapping[tuple[str, bool], Sequence[tuple[int, str]]]:
@@ -204,7 +212,8 @@ class FooterBounds:
     def _check(self, values: pa.Array, row_group: int, number: int, path: str) -> None:
         known = self.footer.row_group(row_group).column(number).statistics
         is_bytes = self.footer.schema.column(number).physical_type.endswith("ARRAY")
-        if known is None or not known.has_min_max or (is_bytes and not self._orders_bytes):
+        counts = not is_bytes or self._is_ordered[pa.types.is_decimal(values.type)]
+        if known is None or not known.has_min_max or not counts:
             return
         if pa.types.is_dictionary(values.type):
             values = values.dictionary.take(values.indices.unique())

@@ -55,6 +55,12 @@ _FORWARD = 23
 _INT96 = np.dtype([("nanos", "<i8"), ("day", "<u4")])
 _JULIAN_1970, _MOST_DAYS = 2_440_588, 1 << 18
 _ORDERING = {"parquet-mr": (1, 10), "parquet-cpp": (1, 3)}
+#: Writers that compare decimals in bytes as if they had no sign: Polars where it puts pages
+#: together, parquet-go, Arrow before its release 4, parquet-rs up to 12, ClickHouse up to 25.7.
+_WITHOUT_SIGNS = re.compile(
+    r"Polars|github\.com/(segmentio|parquet-go)/parquet-go|parquet-cpp version |"
+    r"parquet-rs version (\d|1[0-2])\.|ClickHouse v2([0-4]|5\.[0-7])\."
+)
 _OLD_ENCODINGS = frozenset(("PLAIN", "PLAIN_DICTIONARY", "RLE_DICTIONARY", "RLE", "BIT_PACKED"))
 
 
@@ -152,6 +158,11 @@ def orders_bytes(footer: pq.FileMetaData) -> bool:
     except UnicodeDecodeError:
         return False
     return writer is None or (int(writer[2]), int(writer[3])) >= _ORDERING[writer[1]]
+
+
+def orders_decimals(footer: pq.FileMetaData) -> bool:
+    """Whether the writer orders decimals in bytes by their values, so that their bounds count."""
+    return orders_bytes(footer) and _WITHOUT_SIGNS.match(footer.created_by or "") is None
 
 
 def fixed_in_new_encodings(footer: pq.FileMetaData, names: Collection[str]) -> Mapping[str, str]:

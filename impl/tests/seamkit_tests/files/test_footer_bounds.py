@@ -9,10 +9,14 @@ import io
 import struct
 from collections.abc import Callable
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import duckdb
+import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -201,13 +205,20 @@ def _without_orders() -> bytes:
     return footer.file()
 
 
-def _of_signed_bytes() -> bytes:
-    """parquet-mr before 1.10 took bytes for numbers with a sign."""
+def _misordered(writer: bytes = b"parquet-mr version 1.8.1 (build 0)") -> bytes:
+    """parquet-mr before 1.10 took bytes for numbers with a sign; others decimals for bytes."""
     values = pa.array([Decimal(-1), Decimal(1), Decimal(2)], pa.decimal128(20, 0))
     footer = Footer(_with_bounds(values, (1).to_bytes(9, "big"), (1).to_bytes(9, "big")))
-    footer.tree[6] = Binary(b"parquet-mr version 1.8.1 (build 0)")
+    footer.tree[6] = Binary(writer)
     return footer.file()
 
+
+_WITHOUT_SIGNS = (
+    *(b"Polars", b"github.com/parquet-go/parquet-go version 0.32.0(build )"),
+    *(b"github.com/segmentio/parquet-go version 0.0.0", b"parquet-cpp version 1.5.1-SNAPSHOT"),
+    *(b"parquet-rs version 9.1.0", b"parquet-rs version 12.0.0"),
+    *(b"ClickHouse v24.3.1.2672", b"ClickHouse v25.7.9.1"),
+)
 
 _SOUND: dict[str, Callable[[], bytes]] = {
     "values that no row names": _unused,
@@ -223,7 +234,8 @@ _SOUND: dict[str, Callable[[], bytes]] = {
     "halves": lambda: _written(pa.array([1.5, None, -2.0], pa.float16())),
     "texts cut": lambda: _with_bounds(pa.array(["abc", "abd", "xyz"]), b"ab", b"y"),
     "no order of columns": _without_orders,
-    "an order of signed bytes": _of_signed_bytes,
+    "an order of signed bytes": _misordered,
+    **{f"decimals by {name.decode()}": partial(_misordered, name) for name in _WITHOUT_SIGNS},
     "nothing but nulls": lambda: _written(pa.array([None, None], pa.int64())),
     "no rows": lambda: _written(pa.array([], pa.string())),
     "plain": lambda: _written(pa.array([1, 2]), use_dictionary=False),
@@ -239,3 +251,44 @@ def test_what_writers_may_do_is_no_damage(name: str, limit: int | None, tmp_path
     rows = pq.read_table(pa.BufferReader(content)).combine_chunks()
     assert found.num_rows == rows.num_rows
     assert [*map(str, found["a"].to_pylist())] == [*map(str, rows["a"].to_pylist())]
+
+
+_SURE = (
+    *(b"parquet-rs version 13.0.0", b"parquet-rs version 120.0.0", b"parquet-mr version 1.10.0"),
+    *(b"ClickHouse v25.8.1.1", b"ClickHouse v26.1.1.1", b"parquet-cpp-arrow version 4.0.0"),
+)
+
+
+@pytest.mark.parametrize("writer", [*_WITHOUT_SIGNS, *_SURE])
+def test_ranges_of_decimals_without_signs_rule_nothing_out(writer: bytes, tmp_path: Path) -> None:
+    """Of writers that compare their bytes so (polars#29347, parquet-go#592, ClickHouse#83754)."""
+    (tmp_path / "a.parquet").write_bytes(_misordered(writer))
+    reader = ParquetReader(Storage(str(tmp_path)), "a.parquet")
+    test = pc.field("a") < pa.scalar(Decimal(0), pa.decimal128(20, 0))
+    left = [] if writer in _SURE else [0]
+    for counted in (None, ["a"]):
+        assert reader.row_groups_that_may_match(test, reader.schema, counted) == left
+    if writer in _SURE:
+        return
+    table = HiveTable(str(tmp_path), columns={"a": "decimal(20,0)"}, file_format="parquet")
+    assert table.scan(strict=True).to_table().num_rows == 3
+    assert table.scan(filter=test).count_rows() == 1
+    with duckdb.connect() as connection:
+        found = table.scan().relation(connection).filter("a < 0").fetchall()
+    assert found == [(Decimal(-1),)]
+    assert table.scan().lazy().filter(pl.col("a") < 0).collect().height == 1
+
+
+def test_decimals_of_polars_are_found(tmp_path: Path) -> None:
+    """It puts pages of a row group together by bytes (polars#29347)."""
+    numbers = [n * 10**7 for n in range(-10_000, 10_000)]
+    values = pa.array([Decimal(n) for n in numbers], pa.decimal128(24, 0))
+    pl.from_arrow(pa.table({"a": values})).write_parquet(
+        tmp_path / "a.parquet", data_page_size=1000, row_group_size=20_000
+    )
+    table = HiveTable(str(tmp_path), columns={"a": "decimal(24,0)"}, file_format="parquet")
+    assert table.scan().count_rows() == 20_000
+    assert len(table.scan(strict=True).to_table()) == 20_000
+    for number in (numbers[0], numbers[-1], 0):
+        test = pc.field("a") == pa.scalar(Decimal(number), values.type)
+        assert table.scan(filter=test).count_rows() == 1
