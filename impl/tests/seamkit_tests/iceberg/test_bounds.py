@@ -307,6 +307,24 @@ def test_milliseconds_may_stand_as_bounds_of_times(
     assert left == 2 - millis.count(millis[1])
 
 
+@pytest.mark.parametrize("kind", ["timestamp_ns", "timestamptz_ns"])
+def test_microseconds_may_stand_as_bounds_of_nanoseconds(kind: str, tmp_path: Path) -> None:
+    """Iceberg's library up to 1.11 told them of ORC files (iceberg#16922)."""
+    zone = "UTC" if kind == "timestamptz_ns" else None
+    column = {"id": 1, "name": "s", "required": False, "type": kind}
+    table = MadeTable(tmp_path / "t", [column], version=3)
+    nanos = [-9_223_372_036_854_775_000, 1_577_836_800_000_000_001]
+    rows = pa.table({"s": pa.array(nanos, pa.int64()).cast(pa.timestamp("ns", zone))})
+    ends = [(one // 1000).to_bytes(8, "little", signed=True) for one in nanos]
+    told = _told(rows, *ends)
+    table.commit(MadeCommit([MadeFile("a", rows, changed=told)]))
+    opened = IcebergTable(str(table.folder))
+    assert len(opened.scan(strict=True).to_table()) == 2
+    for moment in rows["s"]:
+        for test in (pc.field("s") == moment, pc.field("s").isin([moment])):
+            assert opened.scan(filter=test).count_rows() == 1
+
+
 @pytest.mark.parametrize("beyond", [-62_135_596_800_001, 253_402_300_800_000])
 def test_bounds_that_are_no_milliseconds_of_any_year_count(beyond: int, tmp_path: Path) -> None:
     """One of two is enough: both were taken from the same file."""

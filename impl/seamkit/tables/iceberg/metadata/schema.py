@@ -286,18 +286,20 @@ def bounds_in_file(
     """The bounds of a column of a file, by its manifest; None of both where they may be others'.
 
     Of times that Parquet has in milliseconds Iceberg's library takes the milliseconds for
-    microseconds where it imports a file (`add_files`, `migrate`). What may be such ones, which is
-    from 1968 to 1978, says nothing. Nor do decimals of more than 18 digits, of which DuckDB up to
-    the summer of 2026 mixes up those of several row groups, nor such as may be Parquet's bytes,
-    which stand the other way round: StarRocks took these over.
+    microseconds where it imports a file (`add_files`, `migrate`), and up to 1.11 it gave columns of
+    nanoseconds of ORC microseconds. What may be such ones, which is from 1968 to 1978, says
+    nothing. Nor do decimals of more than 18 digits, of which DuckDB up to the summer of 2026 mixes
+    up those of several row groups, nor such as may be Parquet's bytes, which stand the other way
+    round: StarRocks took these over.
     """
     if pa.types.is_decimal(kind) and (
         kind.precision > _INT64_DIGITS or _may_be_reversed((lower, upper), kind.precision)
     ):
         return None, None
-    if pa.types.is_timestamp(kind) and kind.unit == "us":
+    if pa.types.is_timestamp(kind):
         known = (bound_value(end, kind) for end in (lower, upper) if end is not None)
-        if all(end is None or end.value in _MILLIS_OF_YEARS for end in known):
+        each = _MILLISECONDS[kind.unit] // 1000
+        if all(end is None or end.value // each in _MILLIS_OF_YEARS for end in known):
             return None, None
     return bounds_of(lower, upper, kind)
 
