@@ -211,7 +211,7 @@ class FileRows:
 
     Attributes:
         values: of columns that have one value in all rows, by field id.
-        first_row_id: of its first row; None where rows have no ids.
+        first_row_id: of its first row; None where rows have no lineage.
         sequence_number: of its data.
         spec: how it is partitioned; None where its partition says nothing of it.
     """
@@ -242,6 +242,8 @@ class IcebergFinder:
         if not column:  # as a plan from elsewhere may have it
             raise InputError(f"{self.where}: the plan does not tell of the column {wanted.name!r}")
         root = column[0]
+        if root.id in (ROW_ID.id, LAST_UPDATED.id) and self.rows.first_row_id is None:
+            return Source(wanted, None, root.type)  # whatever the file has, by the specification
         place = None if root.id in self.rows.values else self.file.child(root, self.where)
         if place is None:
             self._check_lacking(root)

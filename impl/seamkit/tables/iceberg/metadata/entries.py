@@ -353,8 +353,7 @@ def _first_row_ids(
 ) -> Sequence[int | None]:
     """Those of files, which data files without one inherit, one after the other.
 
-    Where the manifest has none, no file has one, whatever its entry says (specification, "First Row
-    ID Inheritance").
+    Where the manifest has none, no file has one, whatever its entry says, as in Iceberg's library.
     """
     ids = file.values("142", int)
     for manifest, (begin, end) in zip(run.manifests, run.spans, strict=True):
