@@ -1,6 +1,7 @@
 """Tables as their own readers read them: hints, addresses, old lists, types of version 3."""
 
 import datetime as dt
+import gzip
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -67,6 +68,45 @@ def test_a_hint_of_a_number_is_walked_on(tmp_path: Path) -> None:
     folder = _made(tmp_path / "t", commits=3).folder
     (folder / "metadata" / "version-hint.text").write_text("1")
     assert _keys(IcebergTable(str(folder))) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("ending", [".gzip.metadata.json", ".gz.metadata.json"])
+@pytest.mark.parametrize("has_hint", [True, False])
+def test_a_later_version_may_be_compressed(ending: str, *, has_hint: bool, tmp_path: Path) -> None:
+    """ClickHouse called such a file `gzip`: an older one must not pass for the newest (#109801)."""
+    folder = _made(tmp_path / "t", commits=2).folder / "metadata"
+    plain = folder / "v2.metadata.json"
+    (folder / f"v2{ending}").write_bytes(gzip.compress(plain.read_bytes()))
+    plain.unlink()
+    (folder / "version-hint.text").unlink(missing_ok=True)
+    if has_hint:
+        (folder / "version-hint.text").write_text("2")
+    assert _keys(IcebergTable(str(tmp_path / "t"))) == [0, 1]
+
+
+def test_a_later_version_in_another_codec_is_refused(tmp_path: Path) -> None:
+    """The specification has gzip alone; ClickHouse writes whatever it knows."""
+    folder = _made(tmp_path / "t", commits=2).folder / "metadata"
+    plain = folder / "v2.metadata.json"
+    packed = pa.compress(plain.read_bytes(), "zstd", asbytes=True)
+    (folder / "v2.zstd.metadata.json").write_bytes(packed)
+    plain.unlink()
+    (folder / "version-hint.text").unlink(missing_ok=True)
+    with pytest.raises(InputError, match=r"v2\.zstd\.metadata\.json"):
+        IcebergTable(str(tmp_path / "t"))
+
+
+@pytest.mark.parametrize("has_hint", [True, False])
+def test_a_version_may_be_nanoseconds_since_1970(*, has_hint: bool, tmp_path: Path) -> None:
+    """As Snowflake names metadata, and writes them into the hint (xtable#287)."""
+    folder = _made(tmp_path / "t", commits=2).folder / "metadata"
+    names = ("1701803553322000000", "1701803560000000000")
+    for old, name in zip(("v1", "v2"), names, strict=True):
+        (folder / f"{old}.metadata.json").rename(folder / f"v{name}.metadata.json")
+    (folder / "version-hint.text").unlink(missing_ok=True)
+    if has_hint:
+        (folder / "version-hint.text").write_text(names[0])
+    assert _keys(IcebergTable(str(tmp_path / "t"))) == ([0] if has_hint else [0, 1])
 
 
 @pytest.mark.parametrize("below", [".", "metadata"])

@@ -31,7 +31,9 @@ from seamkit.files.storage import WHOLE, Storage, json_object
 from seamkit.tables.iceberg.metadata.schema import Field, Schema, field_path, read_schema
 
 _HINT = f"{METADATA}/version-hint.text"
-_VERSIONED = re.compile(r"v(\d{1,18})(\.metadata\.json|\.gz\.metadata\.json|\.metadata\.json\.gz)")
+#: ClickHouse names a compressed file by its codec, with `gzip` up to the summer of 2026.
+_CODEC = r"(?:\.(?:gz|gzip|deflate|br|xz|zstd|lz4|bz2|snappy))?"
+_VERSIONED = re.compile(rf"v(\d{{1,19}})(?:{_CODEC}\.metadata\.json|\.metadata\.json\.gz)")
 _OF_CATALOG = re.compile(r"(\d{1,18})-[^/]*\.metadata\.json")
 _VERSIONS = (1, 2, 3)
 _MOST_BYTES = 1 << 30
@@ -40,7 +42,7 @@ _SMALL_BYTES, _GROWTH = 128 << 20, 64
 _GROWN = 4  # what JSON takes in memory, by its length
 _GZIP = b"\x1f\x8b"
 _FIRST_PARTITION_ID = 1000
-_NUMBERED = re.compile(r"(?:^|/)v(\d{1,18})(?:\.gz)?\.metadata\.json(?:\.gz)?$")
+_NUMBERED = re.compile(rf"(?:^|/)v(\d{{1,18}}){_CODEC}\.metadata\.json(?:\.gz)?$")
 _OF_SOURCE = re.compile(r"identity|truncate\[\d{1,9}\]")
 _NUMBERS = re.compile(r"year|month|day|hour|bucket\[\d{1,9}\]")
 
@@ -249,7 +251,7 @@ def newest_metadata(storage: Storage) -> str:
                 f"NAMESPACE.TABLE, or give the path of the file that is meant{such}"
             )
         raise InputError(f"{storage.full(METADATA)}: there is no metadata file")
-    is_number = re.fullmatch(r"\d{1,18}", hint)
+    is_number = re.fullmatch(r"\d{1,19}", hint)
     number = int(hint) if is_number else max(versions)
     if number not in versions:
         raise InputError(f"{storage.full(_HINT)}: it names version {number}, which is missing")
