@@ -638,3 +638,34 @@ def test_other_defaults_of_structs_are_null_or_refused(default: Any, tmp_path: P
         return
     with pytest.raises(RefusedError, match="defaults of nested types"):
         table.scan().to_table()
+
+
+@pytest.mark.parametrize("is_clickhouse", [True, False])
+@pytest.mark.parametrize(
+    ("transform", "value"), [("year", 54), ("month", 648), ("day", 19_723), ("hour", 473_353)]
+)
+def test_partitions_of_clickhouse_may_go_by_another_clock(
+    transform: str, value: int, *, is_clickhouse: bool, tmp_path: Path
+) -> None:
+    """Its server's, as of India, and from 1970 on (ClickHouse#118583): they rule nothing out."""
+    column = {"id": 1, "name": "k", "required": False, "type": "timestamp"}
+    spec = [{"name": "p", "transform": transform, "source-id": 1, "field-id": 1000}]
+    made = MadeTable(tmp_path / "t", [column], spec)
+    moment = dt.datetime(2023, 12, 31, 20)
+    rows = pa.table({"k": pa.array([moment], pa.timestamp("us"))})
+    made.commit(MadeCommit([MadeFile("a.parquet", rows, {"p": value})], {"p": "int"}))
+    if is_clickhouse:
+        first = {"parent-snapshot-id": -1}
+        _edit(
+            made.folder / "metadata/v1.metadata.json",
+            lambda parsed: parsed["snapshots"][0].update(first),
+        )
+    opened = IcebergTable(str(made.folder))
+    if not is_clickhouse:
+        assert opened.scan(filter=pc.field("k") == moment).count_rows() == 0
+        with pytest.raises(InputError, match="its manifest says"):
+            opened.scan().to_table()
+        return
+    assert opened.scan(strict=True).to_table()["k"].to_pylist() == [moment]
+    for test in (pc.field("k") == moment, pc.field("k") < dt.datetime(2024, 1, 1)):
+        assert opened.scan(filter=test).count_rows() == 1

@@ -44,6 +44,7 @@ _GZIP = b"\x1f\x8b"
 _FIRST_PARTITION_ID = 1000
 _NUMBERED = re.compile(rf"(?:^|/)v(\d{{1,18}}){_CODEC}\.metadata\.json(?:\.gz)?$")
 _OF_SOURCE = re.compile(r"identity|truncate\[\d{1,9}\]")
+_OF_TIME = ("year", "month", "day", "hour")
 _NUMBERS = re.compile(r"year|month|day|hour|bucket\[\d{1,9}\]")
 
 PartitionKinds = Mapping[int, pa.DataType | None]
@@ -328,6 +329,7 @@ def _metadata(parsed: Mapping[str, Any], version: int, where: str) -> TableMetad
     if not specs:
         specs = {0: parsed["partition-spec"]}
     snapshots = [_snapshot(one, where) for one in parsed.get("snapshots") or ()]
+    by_clock = any(one.get("parent-snapshot-id") == -1 for one in parsed.get("snapshots") or ())
     current = parsed.get("current-snapshot-id")
     references: dict[str, Reference] = {
         name: Reference(_whole(one["snapshot-id"]), _text(one["type"]))
@@ -350,7 +352,7 @@ def _metadata(parsed: Mapping[str, Any], version: int, where: str) -> TableMetad
         current_schema_id=_whole(current_schema),
         current_snapshot_id=current_id,
         schema_texts=schemas,
-        specs={number: _spec(number, fields) for number, fields in specs.items()},
+        specs={number: _spec(number, own, by_clock=by_clock) for number, own in specs.items()},
         snapshots={one.id: one for one in snapshots},
         references=references,
         log=[
@@ -418,9 +420,18 @@ def _snapshot(one: Mapping[str, Any], where: str) -> Snapshot:
     )
 
 
-def _spec(number: int, fields: Sequence[Mapping[str, Any]]) -> PartitionSpec:
+def _spec(number: int, fields: Sequence[Mapping[str, Any]], *, by_clock: bool) -> PartitionSpec:
+    """A partition spec.
+
+    `by_clock`: ClickHouse made the table, which up to the summer of 2026 told years, months, days
+    and hours by the clock of its server, and those before 1970 as the first one. Nobody knows
+    which, so that they say nothing of the column.
+    """
     found = []
     for at, one in enumerate(fields):
+        transform = _text(one["transform"])
+        if by_clock and transform in _OF_TIME:
+            transform += " by a clock"
         sources = one.get("source-ids") or [one["source-id"]]
         found.append(
             PartitionField(
@@ -428,7 +439,7 @@ def _spec(number: int, fields: Sequence[Mapping[str, Any]]) -> PartitionSpec:
                 id=_whole(one.get("field-id", _FIRST_PARTITION_ID + at)),
                 source_id=_whole(sources[0]) if len(sources) == 1 else None,
                 name=_text(one["name"]),
-                transform=_text(one["transform"]),
+                transform=transform,
             )
         )
     return PartitionSpec(number, found)
