@@ -55,6 +55,7 @@ BUCKET = re.compile(r"bucket\[([1-9]\d{0,8})\]")
 _EPOCH = dt.datetime(1970, 1, 1)
 _FIRST_YEAR, _LAST_YEAR = 1, 9998
 _MOST_INT = (1 << 31) - 1
+_DECIMAL_BYTES = 16
 _CUT_BYTES = 13  # of a text of 16, without what the last character lacks
 
 
@@ -79,7 +80,9 @@ def _truncated(
     width: int, value: Any, kind: pa.DataType
 ) -> tuple[pa.Scalar, pa.Scalar | None] | None:
     if pa.types.is_integer(kind):
-        return pa.scalar(value, kind), pa.scalar(value + width, kind)
+        # iceberg-go up to 0.4 rounded numbers below zero up.
+        first = value if value > 0 else value - width
+        return pa.scalar(first, kind), pa.scalar(value + width, kind)
     if pa.types.is_decimal(kind):
         beyond = EXACT.add(value, decimal_of(width, kind.scale))
         return pa.scalar(value, kind), pa.scalar(beyond, kind)
@@ -173,14 +176,17 @@ def _may_be_in(
     """Whether values may be of a bucket, which one value tells if it is the only one."""
     if least is None or greatest is None or not least.equals(greatest):
         return True
-    return bool(iceberg_buckets(repeated(least, 1), count)[0].as_py() == number)
+    return number in _buckets_of(repeated(least, 1), count)
 
 
 def _may_begin(width: int, begin: str, least: pa.Scalar | None, greatest: pa.Scalar | None) -> bool:
     """Whether texts between two may begin so, and be no longer where that is shorter than usual."""
     if greatest is not None and greatest.as_py() < begin:
         return False
-    return least is None or bool(least.as_py()[:width] <= begin)
+    if least is None or least.as_py()[:width] <= begin:
+        return True
+    # iceberg-go up to 0.6 counted bytes.
+    return bool(least.as_py().startswith(begin) and len(begin.encode()) == width)
 
 
 def _may_lie_in(
@@ -297,7 +303,7 @@ class ColumnBuckets:
             return None
         try:
             values = pa.array([value for value in named if value is not None], self.type)
-            return frozenset(iceberg_buckets(values, self.count).to_pylist())
+            return _buckets_of(values, self.count)
         except (pa.ArrowException, TypeError, ValueError, OverflowError, RefusedError):
             return None  # a value that the column cannot have, or that has several spellings
 
@@ -361,6 +367,20 @@ def _has_buckets(
         if numbers is not None and not any(least <= number <= most for number in numbers):
             return False
     return True
+
+
+def _buckets_of(values: pa.Array, count: int) -> frozenset[int]:
+    """The buckets in which values may lie, none of which is null.
+
+    Of decimals iceberg-rust up to 0.8 hashed all 16 bytes but for zeros at the begin.
+    """
+    found = iceberg_buckets(values, count).to_pylist()
+    if len(values) and pa.types.is_decimal128(values.type):
+        stored = values.buffers()[1].to_pybytes()
+        ends = range(_DECIMAL_BYTES, _DECIMAL_BYTES * len(values) + 1, _DECIMAL_BYTES)
+        each = [stored[end - _DECIMAL_BYTES : end][::-1].lstrip(b"\0") or b"\0" for end in ends]
+        found += iceberg_buckets(pa.array(each, pa.binary()), count).to_pylist()
+    return frozenset(found)
 
 
 def iceberg_buckets(column: pa.Array, buckets: int) -> pa.Array:

@@ -378,7 +378,7 @@ def test_bounds_of_long_decimals_may_be_of_one_row_group(tmp_path: Path) -> None
 
 @pytest.mark.parametrize(
     ("number", "digits", "size"),
-    [(256, 9, 2), (12_345_678, 9, 4), (2**55 + 31, 18, 8), (-7, 18, 1)],
+    [(256, 9, 2), (12_345_678, 9, 4), (2**55 + 31, 18, 8), (100, 18, 1)],
 )
 def test_other_bounds_of_decimals_count(
     number: int, digits: int, size: int, tmp_path: Path
@@ -392,6 +392,22 @@ def test_other_bounds_of_decimals_count(
     other = pc.field("s") == _decimals(number + 1, digits=digits)["s"][0]
     assert opened.scan(filter=other).explain().count("  pruned ") == 1
     assert opened.scan(filter=pc.field("s") == rows["s"][0]).count_rows() == 1
+
+
+@pytest.mark.parametrize(("number", "bound"), [(200, b"\xc8"), (-256, b"\xfe\x00")])
+def test_a_greatest_decimal_below_zero_says_nothing(
+    number: int, bound: bytes, tmp_path: Path
+) -> None:
+    """Of pyiceberg up to 0.6.1 (#677) and iceberg-go up to 0.4 (#745) it may be another number."""
+    table = MadeTable(tmp_path / "t", [{**_TEXT, "type": "decimal(18, 2)"}])
+    rows = _decimals(number, digits=18)
+    table.commit(MadeCommit([MadeFile("a", rows, changed=_told(rows, bound, bound))]))
+    opened = IcebergTable(str(table.folder))
+    assert len(opened.scan(strict=True).to_table()) == 1
+    for test in (pc.field("s") == rows["s"][0], pc.field("s") >= rows["s"][0]):
+        assert opened.scan(filter=test).count_rows() == 1
+    below = pc.field("s") < _decimals(-9_900, digits=18)["s"][0]
+    assert opened.scan(filter=below).explain().count("  pruned ") == 1
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,8 @@ import datetime as dt
 import gzip
 import json
 from collections.abc import Callable
+from decimal import Decimal
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from pyiceberg.utils.datetime import timestamp_to_nanos
 
 import seamkit
 from seambase.errors import InputError, RefusedError, UsageError
+from seamkit.tables.iceberg.pruning import iceberg_buckets
 from seamkit.tables.iceberg.table import IcebergTable
 from seamkit_tests.samples.iceberg_tables import MadeCommit, MadeFile, MadeTable
 
@@ -669,3 +672,65 @@ def test_partitions_of_clickhouse_may_go_by_another_clock(
     assert opened.scan(strict=True).to_table()["k"].to_pylist() == [moment]
     for test in (pc.field("k") == moment, pc.field("k") < dt.datetime(2024, 1, 1)):
         assert opened.scan(filter=test).count_rows() == 1
+
+
+@pytest.mark.parametrize("kind", ["int", "long"])
+def test_numbers_below_zero_may_be_truncated_upwards(kind: str, tmp_path: Path) -> None:
+    """As by iceberg-go up to 0.4 (#608): no row is ruled out, and no file refused."""
+    spec = [{"name": "p", "transform": "truncate[10]", "source-id": 1, "field-id": 1000}]
+    made = MadeTable(tmp_path / "t", [{**_KEY, "type": kind}], spec)
+    stored = pa.int32() if kind == "int" else pa.int64()
+    files = {0: [-9, -1, 5], -10: [-19, -10], 10: [10, 19]}
+    for value, keys in files.items():
+        rows = pa.table({"k": pa.array(keys, stored)})
+        made.commit(MadeCommit([MadeFile(f"{value}.parquet", rows, {"p": value})], {"p": kind}))
+    table = IcebergTable(str(made.folder))
+    assert len(table.scan(strict=True).to_table()) == 7
+    for key in chain.from_iterable(files.values()):
+        assert table.scan(filter=pc.field("k") == key).count_rows() == 1
+    for key, left in ((-21, 0), (9, 1), (20, 0)):
+        assert table.scan(filter=pc.field("k") == key).explain().count("  pruned ") == 3 - left
+
+
+@pytest.mark.parametrize(("begin", "is_read"), [("éé", True), ("é", False)])
+def test_texts_may_be_truncated_by_their_bytes(
+    begin: str, *, is_read: bool, tmp_path: Path
+) -> None:
+    """As by iceberg-go up to 0.6 (#1223)."""
+    spec = [{"name": "p", "transform": "truncate[4]", "source-id": 1, "field-id": 1000}]
+    made = MadeTable(tmp_path / "t", [{**_KEY, "type": "string"}], spec)
+    rows = pa.table({"k": ["ééé", "éééz"]})
+    made.commit(MadeCommit([MadeFile("a.parquet", rows, {"p": begin})], {"p": "string"}))
+    table = IcebergTable(str(made.folder))
+    if not is_read:
+        with pytest.raises(InputError, match="its manifest says"):
+            table.scan().to_table()
+        return
+    assert _keys(table) == ["ééé", "éééz"]
+    assert table.scan(filter=pc.field("k") == "ééé").count_rows() == 1
+
+
+@pytest.mark.parametrize("number", [-1, -40_000, 128, 40_000])
+def test_decimals_may_be_in_the_buckets_of_iceberg_rust(number: int, tmp_path: Path) -> None:
+    """Up to 0.8 it hashed other bytes of them (#1998)."""
+    kind, count = pa.decimal128(9, 2), 1000
+    values = pa.array([Decimal(number).scaleb(-2)], kind)
+    its = number.to_bytes(16, "big", signed=True).lstrip(b"\0")
+    [right] = iceberg_buckets(values, count).to_pylist()
+    [wrong] = iceberg_buckets(pa.array([its]), count).to_pylist()
+    assert right != wrong
+    spec = [{"name": "p", "transform": f"bucket[{count}]", "source-id": 1, "field-id": 1000}]
+    other = next(bucket for bucket in range(3) if bucket not in (right, wrong))
+    for bucket in (right, wrong, other):
+        folder = tmp_path / f"{bucket}"
+        made = MadeTable(folder, [{**_KEY, "type": "decimal(9, 2)"}], spec)
+        file = MadeFile("a.parquet", pa.table({"k": values}), {"p": bucket})
+        made.commit(MadeCommit([file], {"p": "int"}))
+        table = IcebergTable(str(folder))
+        if bucket != other:
+            assert len(table.scan(strict=True).to_table()) == 1
+            for test in (pc.field("k") == values[0], pc.field("k").isin(values)):
+                assert table.scan(filter=test).count_rows() == 1
+            continue
+        with pytest.raises(InputError, match="its manifest says"):
+            table.scan().to_table()

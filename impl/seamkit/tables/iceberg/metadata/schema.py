@@ -290,7 +290,8 @@ def bounds_in_file(
     nanoseconds of ORC microseconds. What may be such ones, which is from 1968 to 1978, says
     nothing. Nor do decimals of more than 18 digits, of which DuckDB up to the summer of 2026 mixes
     up those of several row groups, nor such as may be Parquet's bytes, which stand the other way
-    round: StarRocks took these over.
+    round: StarRocks took these over. A greatest decimal below zero says nothing, either: pyiceberg
+    up to 0.6.1 left the byte out that tells the sign, and iceberg-go up to 0.4 added one wrongly.
     """
     if pa.types.is_decimal(kind) and (
         kind.precision > _INT64_DIGITS or _may_be_reversed((lower, upper), kind.precision)
@@ -301,7 +302,10 @@ def bounds_in_file(
         each = _MILLISECONDS[kind.unit] // 1000
         if all(end is None or end.value // each in _MILLIS_OF_YEARS for end in known):
             return None, None
-    return bounds_of(lower, upper, kind)
+    least, most = bounds_of(lower, upper, kind)
+    if pa.types.is_decimal(kind) and most is not None and most.as_py() < 0:
+        return least, None
+    return least, most
 
 
 def _may_be_reversed(ends: Iterable[bytes | None], digits: int) -> bool:
