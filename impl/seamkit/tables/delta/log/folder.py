@@ -154,7 +154,8 @@ def list_log(
         if match := _COMMIT.fullmatch(status.name):
             commits[int(match[1])] = status.path
         elif match := _COMPACTED.fullmatch(status.name):
-            compactions.append((int(match[1]), int(match[2]), status.path))
+            if status.size_bytes:  # else its writer has died, or is at work
+                compactions.append((int(match[1]), int(match[2]), status.path))
         elif match := _CHECKSUM.fullmatch(status.name):
             checksums[int(match[1])] = status.path
     # What the catalog says counts, also where another file of that version has been published.
