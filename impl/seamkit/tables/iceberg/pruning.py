@@ -19,6 +19,7 @@ import re
 import struct
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import partial
 from typing import Any
 
@@ -176,6 +177,8 @@ def _may_be_in(
     """Whether values may be of a bucket, which one value tells if it is the only one."""
     if least is None or greatest is None or not least.equals(greatest):
         return True
+    if _has_other_hashes(least.as_py()):
+        return True
     return number in _buckets_of(repeated(least, 1), count)
 
 
@@ -303,6 +306,8 @@ class ColumnBuckets:
             return None
         try:
             values = pa.array([value for value in named if value is not None], self.type)
+            if any(map(_has_other_hashes, values.to_pylist())):
+                return None
             return _buckets_of(values, self.count)
         except (pa.ArrowException, TypeError, ValueError, OverflowError, RefusedError):
             return None  # a value that the column cannot have, or that has several spellings
@@ -369,10 +374,21 @@ def _has_buckets(
     return True
 
 
+def _has_other_hashes(value: Any) -> bool:
+    """Whether writers are known to have hashed a value otherwise than they should have.
+
+    Iceberg up to 0.11 did so of texts with characters beyond U+FFFF, and of decimals below zero
+    iceberg-go up to 0.4 and iceberg-rust up to 0.8.
+    """
+    if isinstance(value, Decimal):
+        return value < 0
+    return isinstance(value, str) and max(value, default="") > "\uffff"
+
+
 def _buckets_of(values: pa.Array, count: int) -> frozenset[int]:
     """The buckets in which values may lie, none of which is null.
 
-    Of decimals iceberg-rust up to 0.8 hashed all 16 bytes but for zeros at the begin.
+    Of decimals iceberg-rust up to 0.8 left out a zero at the begin that tells the sign.
     """
     found = iceberg_buckets(values, count).to_pylist()
     if len(values) and pa.types.is_decimal128(values.type):
