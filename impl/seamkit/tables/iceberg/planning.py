@@ -443,7 +443,12 @@ def doubts_of_manifest(
 
 
 def _ends(summary: PartitionSummary, kind: pa.DataType) -> tuple[Any, Any] | None:
-    """The least and the greatest value of a manifest's partitions; None where that is not known."""
+    """The least and the greatest value of a manifest's partitions; None where that is not known.
+
+    Of bytes these may be of other values, see `seamkit.tables.iceberg.pruning`.
+    """
+    if pa.types.is_binary(kind) or pa.types.is_fixed_size_binary(kind):
+        return None
     ends = []
     for end in (summary.lower, summary.upper):
         value = None if end is None else bound_value(end, kind)
@@ -464,7 +469,7 @@ def _within(value: Any, summary: PartitionSummary, ends: tuple[Any, Any] | None)
     if ends is None:
         return True
     least, most = ends
-    if isinstance(value, str | bytes) and value[: len(most)] == most:
+    if isinstance(value, str) and value[: len(most)] == most:
         return bool(least <= value)  # a bound that is cut
     try:
         return bool(least <= value <= most)

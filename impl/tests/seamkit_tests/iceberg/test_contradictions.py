@@ -463,7 +463,7 @@ def test_compressed_metadata_grow_to_a_bound(
         ("identity", "b", "b", ["a", "c", None]),
         ("identity", 7, 7, [6, 8, None]),
         ("identity", None, None, [1]),
-        ("truncate[10]", -10, -1, [-11, 0, None]),
+        ("truncate[10]", -10, -1, [-21, 0, None]),
         ("truncate[2]", "ab", "abz", ["a", "ac", None]),
         ("bucket[16]", 3, 34, [0, None]),  # as pyiceberg has 34 and 0
         ("bucket[16]", None, None, [34]),

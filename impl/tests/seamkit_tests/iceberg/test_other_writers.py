@@ -36,7 +36,7 @@ def _made(folder: Path, commits: int = 1, columns: Any = (_KEY,), version: int =
     return table
 
 
-def _keys(table: IcebergTable) -> list[int]:
+def _keys(table: IcebergTable) -> list[Any]:
     return sorted(table.scan().to_table()["k"].to_pylist())
 
 

@@ -252,7 +252,7 @@ def _take_commits(replay: _Replay, storage: Storage, segment: Segment, done: int
         if actions and ACTIONS.isdisjoint(name for name, _, _ in actions):
             reason = f"none of its lines is an action that is known, such as {actions[0][0]!r}"
             replay.history.warnings.append(ScanWarning(storage.full(path), -1, reason))
-        if path not in segment.compacted or (actions and _is_reconciled(actions)):
+        if path not in segment.compacted or _is_reconciled(actions):
             _take(replay, actions)
             continue
         for commit in reversed(segment.compacted[path]):

@@ -288,9 +288,7 @@ def _live(run: _Run) -> tuple[_Run, Sequence[int], Sequence[Sequence[str]]]:
     return _Run(run.manifests, run.wheres, run.lengths, rows, counts), statuses, doubts
 
 
-def _otherwise(
-    manifest: Manifest, length: int, found: Counter[int], where: str
-) -> Sequence[str]:
+def _otherwise(manifest: Manifest, length: int, found: Counter[int], where: str) -> Sequence[str]:
     """What a list says otherwise of a manifest of so many bytes and entries of each status.
 
     An Avro file that ends at a block would pass for a shorter one, and deleted rows would come
@@ -307,9 +305,11 @@ def _otherwise(
         wrong.insert(0, f"{where}: {counted(length, 'byte')}, its list says {manifest.length:,}")
         if not is_counted:
             raise InputError(wrong[0])
-    # Iceberg's own readers do not open one of which the list counts no live file.
-    is_passed_over = {stated.get(_EXISTING), stated.get(_ADDED)} == {0}
-    if is_passed_over and found[_EXISTING] + found[_ADDED]:
+    # Iceberg's own readers do not open one of which the list counts no live file, and one that has
+    # none of those that are counted has lost them.
+    live = found[_EXISTING] + found[_ADDED]
+    told = {stated.get(_EXISTING), stated.get(_ADDED)}
+    if (live and told == {0}) or (not live and told - {0, None}):
         raise InputError(wrong[0])
     return wrong
 
