@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -20,7 +21,7 @@ from seamkit.files.statistics import ColumnRange
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
 
-_PATTERN_CHARACTERS = frozenset("*?[]{}")
+_PATTERN_CHARACTERS = frozenset("*?[]{}\\")
 
 
 @dataclass(frozen=True)
@@ -141,9 +142,20 @@ def engine_files(
         return "it does not lie in a local folder"
     if _PATTERN_CHARACTERS.intersection(path):
         return "an engine would take its path for a pattern"
+    if _is_passed_over(Path(path).name):
+        return "Spark passes over files of such names, or cannot open them"
     if why := _why_not_its_names(file):
         return why
     return _shared(path, file, schema, dict(zip(wanted.names, columns, strict=True)), values)
+
+
+def _is_passed_over(name: str) -> bool:
+    """Whether Spark takes a file for one that is hidden, or not whole yet: its rows do not come.
+
+    One with a colon is none that Hadoop can open.
+    """
+    hidden = name.startswith(".") or (name.startswith("_") and "=" not in name)
+    return hidden or name.endswith("._COPYING_") or ":" in name
 
 
 def _shared(

@@ -78,7 +78,11 @@ def _read_parquet(files: EngineFiles, types: Any, session: SparkSession) -> Data
     # Folders with "=" in their names are no partitions here, and days are as they stand.
     reader = session.read.schema(from_arrow_schema(pa.schema(list(own.values()))))
     reader = reader.option("recursiveFileLookup", "true")
-    rows = reader.option("datetimeRebaseMode", "CORRECTED").parquet(*files.paths)
+    # Whatever the session says: no file is left out because it is damaged, or has gone meanwhile.
+    reader = reader.options(ignoreCorruptFiles="false", ignoreMissingFiles="false")
+    # With their scheme: the file system of a cluster's paths without one is not this machine's.
+    paths = [f"file:{Path(path).absolute()}" for path in files.paths]
+    rows = reader.option("datetimeRebaseMode", "CORRECTED").parquet(*paths)
     columns = []
     for field in types:
         if field.name in files.values:
@@ -111,10 +115,13 @@ def _without_filters(column: Column, kind: pa.DataType) -> Column:
 def _constant(value: pa.Scalar) -> Any:
     """A value that all rows have, as what Spark casts to the column's type.
 
-    Days and moments go as text: on the way to Java those of early years are lost.
+    Days and moments go as text: on the way to Java those of early years are lost. Times of day go
+    as the integers that they are there.
     """
     if not value.is_valid:
         return None
+    if pa.types.is_time(value.type):
+        return value.cast(spark_type(value.type, "")).as_py()
     if pa.types.is_timestamp(value.type):
         zone = None if value.type.tz is None else "UTC"
         return value.cast(pa.timestamp("us", zone)).cast(pa.string()).as_py()
@@ -236,7 +243,7 @@ def frame_of_parts(
         keep_likewise(kept_bytes, on_disk)
         task, names, filters, masks = (bytes(text).decode() for text in request)
         columns = json.loads(names)
-        condition = condition_of(filters, target)
+        condition = condition_of(filters, plan.schema)
         schema = pa.schema([target.field(column) for column in columns])
         scan, numbers = open_task(task)
         for number in numbers:

@@ -67,11 +67,15 @@ final class PartFiles implements Serializable {
         if (!format.supportBatch(session, own)) {
             return null;
         }
+        List spelled = new ArrayList(shared); // a filter has some names in backquotes
+        for (int i = 0; i < shared.size(); i++) {
+            spelled.add("`" + ((String) shared.get(i)).replace("`", "``") + "`");
+        }
         List pushed = new ArrayList();
         List exact = new ArrayList();
         for (int i = 0; i < filters.length; i++) {
             List names = Arrays.asList(filters[i].references());
-            if (Collections.disjoint(names, shared)) {
+            if (Collections.disjoint(names, spelled)) {
                 pushed.add(filters[i]);
                 if (noDecimals(names, columns)) {
                     exact.add(filters[i]);

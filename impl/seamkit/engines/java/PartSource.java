@@ -4,6 +4,7 @@ import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.OptionalLong;
@@ -221,11 +222,13 @@ final class PartScan implements Scan, Batch, SupportsReportStatistics {
             return false;
         }
         PartScan scan = (PartScan) other;
-        return table == scan.table && schema.equals(scan.schema) && filters.equals(scan.filters);
+        return table == scan.table
+                && schema.equals(scan.schema)
+                && Arrays.equals(pushed, scan.pushed);
     }
 
     public int hashCode() {
-        return schema.hashCode() * 31 + filters.hashCode();
+        return schema.hashCode() * 31 + Arrays.hashCode(pushed);
     }
 }
 

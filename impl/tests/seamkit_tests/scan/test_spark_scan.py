@@ -267,6 +267,113 @@ def test_columns_of_masked_files_in_other_letters_are_told_apart(
 
 
 @in_threads
+@pytest.mark.parametrize("gone", [None, [1]])
+@pytest.mark.parametrize("name", ["_f", ".f", "f._COPYING_", "f\\f", "f:f", "_f=f"])
+def test_no_file_is_passed_over_for_its_name(
+    session: Any, gone: list[int] | None, name: str, tmp_path: Path
+) -> None:
+    """Spark leaves out what it takes for hidden or half copied; a backslash is a glob's for it."""
+    rows = pa.table({"k": [0, 1, 2]})
+    units = [
+        write_unit(tmp_path, name, rows, gone),
+        write_unit(tmp_path, "ff", pa.table({"k": [7]})),
+    ]
+    frame = UnitScan(plan(rows.schema, *units), ["k"]).spark_frame(session)
+    left = [0, 1, 2, 7] if gone is None else [0, 2, 7]
+    assert sorted(row.k for row in frame.collect()) == left
+    assert frame.where("k = 2").count() == 1
+
+
+@in_threads
+@pytest.mark.parametrize("name", ["a b", "a%20b#c=d,e"])
+def test_files_lie_on_this_machine_whatever_else_a_cluster_has(
+    session: Any, name: str, tmp_path: Path
+) -> None:
+    """Paths without a scheme are those of the cluster's file system, and names are no addresses."""
+    unit = write_unit(tmp_path, name, pa.table({"k": [0, 1, 2]}))
+    scan = UnitScan(plan(pa.schema([("k", pa.int64())]), unit), ["k"])
+    hadoop = session.sparkContext._jsc.hadoopConfiguration()
+    known = hadoop.get("fs.defaultFS")
+    hadoop.set("fs.defaultFS", "hdfs://elsewhere.invalid:8020")
+    try:
+        frame = scan.spark_frame(session)
+        assert "FileScan parquet" in frame._jdf.queryExecution().toString()
+        assert [row.k for row in frame.collect()] == [0, 1, 2]
+    finally:
+        hadoop.set("fs.defaultFS", known)
+
+
+@in_threads
+@pytest.mark.parametrize("gone", [None, [1]])
+@pytest.mark.parametrize("damage", ["missing", "cut"])
+def test_a_session_that_puts_up_with_damage_loses_no_row(
+    session: Any, gone: list[int] | None, damage: str, tmp_path: Path
+) -> None:
+    """Files that are gone or damaged meanwhile end a query, whatever a session says of its own."""
+    rows = pa.table({"k": [0, 1, 2]})
+    unit = write_unit(tmp_path, "f", rows, gone)
+    frame = UnitScan(plan(rows.schema, unit), ["k"]).spark_frame(session)
+    lenient = ["spark.sql.files.ignoreCorruptFiles", "spark.sql.files.ignoreMissingFiles"]
+    for name in lenient:
+        session.conf.set(name, "true")
+    try:
+        if damage == "missing":
+            (tmp_path / "f").unlink()
+        else:
+            (tmp_path / "f").write_bytes((tmp_path / "f").read_bytes()[:-9])
+        with pytest.raises(Exception, match=str(tmp_path / "f")):
+            frame.collect()
+    finally:
+        for name in lenient:
+            session.conf.unset(name)
+
+
+@in_threads
+@pytest.mark.parametrize("gone", [None, [1]])
+@pytest.mark.parametrize("kind", [pa.time32("ms"), pa.time64("us")], ids=str)
+def test_times_of_day_are_integers_of_files_and_of_partitions(
+    session: Any, gone: list[int] | None, kind: pa.DataType, tmp_path: Path
+) -> None:
+    """A partition's is the integer that a file's is, and each is found by it."""
+    times = pa.array([5, 6, None], pa.int32() if kind.bit_width == 32 else pa.int64()).cast(kind)
+    unit = write_unit(tmp_path, "f", pa.table({"t": times}), gone, partition={"p": times[1]})
+    schema = pa.schema([("t", kind), ("p", kind)])
+    frame = UnitScan(plan(schema, unit), schema.names).spark_frame(session)
+    left = [(5, 6), (None, 6)] if gone else [(5, 6), (6, 6), (None, 6)]
+    assert [tuple(row) for row in frame.collect()] == left
+    for condition, count in {"t = 5": 1, "t IN (4, 5)": 1, "p < 6": 0, "p = 6": len(left)}.items():
+        assert frame.where(condition).count() == count, condition
+
+
+@in_threads
+def test_a_filter_of_a_partition_by_a_name_in_quotes_is_none_of_the_file(
+    session: Any, tmp_path: Path
+) -> None:
+    """A masked file may hold other values under the name: its ranges say nothing of the table's."""
+    rows = pa.table({"k": [0, 1, 2], "p.q": [7, 8, 9]})
+    unit = write_unit(tmp_path, "f", rows, [1], partition={"p.q": pa.scalar(1)})
+    scan = UnitScan(plan(rows.schema, unit), rows.schema.names)
+    frame = scan.spark_frame(session)
+    assert [tuple(row) for row in frame.where("`p.q` = 1").collect()] == [(0, 1), (2, 1)]
+    assert frame.where("`p.q` = 7").count() == 0
+
+
+@in_threads
+def test_scans_under_other_filters_are_others(session: Any, tmp_path: Path) -> None:
+    """Spark may read once what is the same, and row groups are left out by filters of all kinds."""
+    frame = _unpack("mor-v9-event", tmp_path).scan().spark_frame(session)
+
+    def scan(condition: str) -> Any:
+        plan = frame.where(condition)._jdf.queryExecution().optimizedPlan()
+        return plan.collectLeaves().head().scan()
+
+    one = scan("v LIKE 'a%'")
+    assert one.equals(scan("v LIKE 'a%'"))
+    assert one.hashCode() == scan("v LIKE 'a%'").hashCode()
+    assert not one.equals(scan("v LIKE 'b%'"))
+
+
+@in_threads
 def test_workers_keep_on_disk_what_the_driver_does(session: Any, tmp_path: Path) -> None:
     """From the frames that it makes then on, until it is turned off; damage costs no row."""
     table, folder = _unpack("mor-v9-types", tmp_path / "table"), tmp_path / "kept"
