@@ -23,7 +23,7 @@ from seamkit.core.memory import TrackedAllocator
 from seamkit.core.payloads import ArrowPieces
 from seamkit.exchange.formats.chunk_bytes import ChunkOptions, ChunkWriter
 from seamkit.exchange.formats.chunk_reader import ChunkReader
-from seamkit.exchange.formats.retyped import in_schema, rebound
+from seamkit.exchange.formats.retyped import Bound
 from seamkit.serde.presto import read, write
 from seamkit.serde.presto.options import PageOptions
 from seamkit.serde.rows import serde as rows
@@ -83,6 +83,7 @@ def _arrow(schema: pa.Schema, options: dict[str, Any], _: TrackedAllocator) -> C
     if options:
         raise UsageError(f"the arrow format has no option {next(iter(options))!r}")
     settings = pa.ipc.IpcWriteOptions(compression=None if codec == "none" else codec)
+    bound = Bound(schema)
 
     def encode(batch: pa.RecordBatch) -> Any:
         return stream_of([batch], batch.schema, settings)
@@ -91,7 +92,7 @@ def _arrow(schema: pa.Schema, options: dict[str, Any], _: TrackedAllocator) -> C
         batches = sound_stream(data, "a chunk", schema)
         if len(batches) != 1:
             raise InputError(f"a chunk is a stream of {counted(len(batches), 'batch')}, not of one")
-        return rebound(batches[0], schema)
+        return bound(batches[0])
 
     return ChunkFormat("arrow", encode, decode)
 
@@ -113,14 +114,16 @@ def _arrow_batch(schema: pa.Schema, options: dict[str, Any], _: TrackedAllocator
             )
 
     structure = pa.schema([pa.field(one.name, _structure(one.type)) for one in schema])
+    bound = Bound(schema)
 
     def decode(data: Bytes) -> pa.RecordBatch:
         try:
             message = _one_message(data)
             sound(pa.ipc.read_record_batch(message, structure), "a chunk")
-            return pa.ipc.read_record_batch(message, schema)
+            batch = pa.ipc.read_record_batch(message, schema)
         except BREAKS as error:
             raise InputError(f"a chunk is no Arrow record batch of {schema}: {error}") from error
+        return bound.held(batch)
 
     def check_types(given: pa.Schema) -> None:
         if not given.equals(schema) and given.types != schema.types:
@@ -167,7 +170,7 @@ def _presto(schema: pa.Schema, options: dict[str, Any], owner: TrackedAllocator)
     def words(of: pa.Schema) -> list[SerdeField]:
         return fields_of(_with_nanos_as_timestamps(of) if nanos else of, "presto")
 
-    fields = words(schema)
+    fields, bound = words(schema), Bound(schema, words)
     # Options by which a page depends on how its rows were handed over: no batch may join another.
     chosen = {"layout", "hash_tables", "preserve_encodings", "encodings"} & set(options)
 
@@ -176,7 +179,7 @@ def _presto(schema: pa.Schema, options: dict[str, Any], owner: TrackedAllocator)
         batch = next(pages, None)
         if batch is None or next(pages, None) is not None:
             raise InputError("a chunk is not one page")
-        return in_schema(batch, schema, words)
+        return bound(batch)
 
     return ChunkFormat(
         "presto",
@@ -202,13 +205,11 @@ def _starrocks(schema: pa.Schema, options: dict[str, Any], owner: TrackedAllocat
 
 def _unsaferow(schema: pa.Schema, options: dict[str, Any], owner: TrackedAllocator) -> ChunkFormat:
     words = partial(fields_of, language="spark")
-    fields = words(schema)
+    fields, bound = words(schema), Bound(schema, words)
     return ChunkFormat(
         "unsaferow",
         lambda batch: rows.serialize("unsaferow", [batch], fields, options, allocator=owner),
-        lambda data: in_schema(
-            rows.deserialize("unsaferow", data, fields, options, allocator=owner), schema, words
-        ),
+        lambda data: bound(rows.deserialize("unsaferow", data, fields, options, allocator=owner)),
     )
 
 

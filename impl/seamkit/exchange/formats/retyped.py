@@ -11,43 +11,80 @@ import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
 from seambase.serde import SerdeField
+from seamkit.serde.presto.schema import has_nulls
 from seamkit.serde.stream.result import flattened
 
 #: An engine's fields of a schema.
 Words = Callable[[pa.Schema], Sequence[SerdeField]]
 
 
-def in_schema(batch: pa.RecordBatch, schema: pa.Schema, words: Words) -> pa.RecordBatch:
-    """The batch in the exchange's own schema.
+class Bound:
+    """Makes batches of an exchange's own schema of such as were read.
 
     The bytes do not say what may be null, how wide offsets were, and what was a dictionary or runs.
     Small batches that become one page lose their encodings, and another engine's page may have
     such where this schema has none.
 
     Args:
-        batch: as it was read.
         schema: of the exchange.
-        words: in which the types of both must be the same.
+        words: in which the types of both must be the same; None where they are the same at once.
     """
-    if batch.schema.types != schema.types or batch.schema.names != schema.names:
-        _check_words(batch.schema, schema, words)
-        columns = map(flattened, batch.columns)
-        arrays = [retyped(*both) for both in zip(columns, schema.types, strict=True)]
-        return pa.RecordBatch.from_arrays(arrays, schema=schema)
-    return rebound(batch, schema)
+
+    def __init__(self, schema: pa.Schema, words: Words | None = None) -> None:
+        self.schema = schema
+        self._words = words
+        self._sure = [number for number, field in enumerate(schema) if _is_sure(field)]
+
+    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The batch, in which nothing is null that cannot be."""
+        schema, given, columns = self.schema, batch.schema, batch.columns
+        if self._words and (given.types != schema.types or given.names != schema.names):
+            _check_words(given, schema, self._words)
+            plain = map(flattened, columns)
+            columns = [retyped(*both) for both in zip(plain, schema.types, strict=True)]
+        if not columns:
+            return batch.replace_schema_metadata(schema.metadata)  # keeps the number of its rows
+        return self.held(pa.RecordBatch.from_arrays(columns, schema=schema))
+
+    def held(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """A batch of this schema, unless it has a null where there can be none."""
+        for number in self._sure:
+            field = self.schema.field(number)
+            _hold(batch.column(number), field, field.name)
+        return batch
+
+
+def _parts(kind: pa.DataType) -> list[pa.Field]:
+    """What a nested type says of what lies within; keys of maps are looked at by who reads them."""
+    if pa.types.is_map(kind):
+        return [kind.item_field]
+    if pa.types.is_nested(kind) and not pa.types.is_run_end_encoded(kind):
+        return [kind.field(number) for number in range(kind.num_fields)]
+    return []
+
+
+def _is_sure(field: pa.Field) -> bool:
+    """Whether a field, or one within it, is never null."""
+    return not field.nullable or any(map(_is_sure, _parts(field.type)))
+
+
+def _hold(array: pa.Array, field: pa.Field, path: str) -> None:
+    if not field.nullable and has_nulls(array):
+        raise InputError(f"a chunk has a null in {path!r}, which can hold none")
+    if not any(map(_is_sure, _parts(array.type))):
+        return
+    if pa.types.is_struct(array.type):
+        inner = array.drop_null().flatten()
+    else:
+        inner = [array.drop_null().items if pa.types.is_map(array.type) else array.flatten()]
+    for one, part in zip(inner, _parts(array.type), strict=True):
+        _hold(one, part, f"{path}.{part.name}")
 
 
 def _check_words(given: pa.Schema, schema: pa.Schema, words: Words) -> None:
     found, wanted = words(given), words(schema)
     if [(one.name, one.type) for one in found] != [(one.name, one.type) for one in wanted]:
         raise InputError(f"a chunk of another schema: {given.types}, not {schema.types}")
-
-
-def rebound(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """The batch in a schema of the same types: nullability and metadata are not in the bytes."""
-    if not schema.names:
-        return batch.replace_schema_metadata(schema.metadata)  # keeps the number of its rows
-    return pa.RecordBatch.from_arrays(batch.columns, schema=schema)
 
 
 def retyped(array: pa.Array, kind: Any) -> pa.Array:

@@ -97,6 +97,74 @@ def test_a_batch_comes_back_in_its_own_schema(format_: str, name: str) -> None:
         _check(bound.decode(memoryview(bound.encode(batch))), batch)
 
 
+def _loose(kind: pa.DataType) -> pa.DataType:
+    """The same type, in which everything may be null."""
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(part.name, _loose(part.type)) for part in kind])
+    if pa.types.is_map(kind):
+        return pa.map_(_loose(kind.key_type), _loose(kind.item_type))
+    if pa.types.is_list(kind):
+        return pa.list_(pa.field(kind.value_field.name, _loose(kind.value_type)))
+    return kind
+
+
+_DENIED: dict[str, tuple[pa.Field, list[Any], list[Any]]] = {
+    "column": (pa.field("c", pa.int32(), nullable=False), [1, None], [1]),
+    "items": (pa.field("c", pa.list_(_SURE)), [[1, None]], [[1], None, []]),
+    "fields": (
+        pa.field("c", pa.struct(_INNER)),
+        [{"a": "x", "b": None}],
+        [None, {"a": None, "b": 1}],
+    ),
+    "values": (
+        pa.field("c", pa.map_(pa.int32(), pa.field("value", pa.int32(), nullable=False))),
+        [[(1, None)]],
+        [None, [(1, 2)], []],
+    ),
+    "fields in items": (
+        pa.field("c", pa.list_(pa.struct(_INNER))),
+        [[None, {"a": "x", "b": None}]],
+        [[None, {"a": None, "b": 1}], None],
+    ),
+    "items of fields": (
+        pa.field("c", pa.struct([("l", pa.list_(_SURE))])),
+        [{"l": None}, {"l": [None]}],
+        [{"l": None}, None, {"l": [1]}],
+    ),
+}
+
+
+#: Arrow's streams say themselves what is null within others, StarRocks has no such fields.
+_SAYING = [
+    (format_, name)
+    for name in _DENIED
+    for format_ in ("arrow", "arrow-batch", "presto", "starrocks", "unsaferow")
+    if not (
+        (format_ == "arrow" and name != "column")
+        or (format_ == "starrocks" and name in ("fields", "fields in items", "values"))
+    )
+]
+
+
+@pytest.mark.parametrize(("format_", "name"), _SAYING)
+def test_a_null_where_a_schema_has_none_is_refused(format_: str, name: str) -> None:
+    """The bytes are of somebody for whom it may be null; nulls around it, and none, are read."""
+    field, wrong, right = _DENIED[name]
+    schema = pa.schema([pa.field("n", pa.int64()), field])
+    loose = pa.schema([schema.field(0), pa.field("c", _loose(field.type))])
+
+    def sent(rows: list[Any]) -> bytes:
+        columns = [pa.array(range(len(rows)), pa.int64()), pa.array(rows, loose.types[1])]
+        batch = pa.RecordBatch.from_arrays(columns, schema=loose)
+        return bytes(memoryview(chunk_format(format_, loose).encode(batch)))
+
+    reader = chunk_format(format_, schema)
+    plain = pa.array(right, loose.types[1])
+    assert plain_values(reader.decode(sent(right)).column(1)) == plain_values(plain)
+    with pytest.raises(InputError, match=r"(?i)null"):
+        reader.decode(sent(wrong))
+
+
 @pytest.mark.parametrize("name", [*_COLUMNS, *_ENCODED])
 def test_small_batches_that_became_one_page_come_back_in_their_schema(name: str) -> None:
     """A gathered page has values alone; its rows are those of all batches."""
