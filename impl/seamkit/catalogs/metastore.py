@@ -132,6 +132,7 @@ class MetastorePartition:
     Attributes:
         values: as texts, in the order of the partition columns.
         location: its folder, as the metastore spells it.
+        columns: types by name, in order; a table's may have changed since.
         input_format: class that cuts its files.
         serde: class that reads their rows.
         serde_parameters: properties of its serde.
@@ -139,6 +140,7 @@ class MetastorePartition:
 
     values: Sequence[str]
     location: str
+    columns: Mapping[str, str]
     input_format: str
     serde: str
     serde_parameters: Mapping[str, str]
@@ -211,8 +213,8 @@ class Metastore:
                 (sd.location if sd else None) or "",
                 (sd.inputFormat if sd else None) or "",
                 (sd.serdeInfo.serializationLib if sd and sd.serdeInfo else None) or "",
-                {one.name.lower(): one.type for one in (sd.cols if sd else None) or ()},
-                {one.name.lower(): one.type for one in entry.partitionKeys or ()},
+                _columns(sd.cols if sd else None),
+                _columns(entry.partitionKeys),
                 dict(entry.parameters or {}),
                 dict((sd.serdeInfo.parameters if sd and sd.serdeInfo else None) or {}),
             )
@@ -227,6 +229,7 @@ class Metastore:
         """The names first, then the partitions, some hundreds at a time."""
         name = table.name
         found: list[MetastorePartition] = []
+        known: dict[tuple[tuple[str, str], ...], Mapping[str, str]] = {}
         with _client(name, self._timeout_s) as client:
             names = client.get_partition_names(name.database, name.table, -1)
             if len(names) > _MOST_PARTITIONS:
@@ -239,17 +242,22 @@ class Metastore:
                 for one in answer:
                     if one.sd is None or len(one.values or ()) != len(table.partitions):
                         raise InputError(f"{name}: a partition has no folder or too few values")
-                    serde = one.sd.serdeInfo
+                    serde, columns = one.sd.serdeInfo, _columns(one.sd.cols)
                     found.append(
                         MetastorePartition(
                             tuple(one.values),
                             one.sd.location or "",
+                            known.setdefault((*columns.items(),), columns),  # mostly one
                             one.sd.inputFormat or "",
                             (serde.serializationLib if serde else None) or "",
                             dict((serde.parameters if serde else None) or {}),
                         )
                     )
         return found
+
+
+def _columns(stated: Sequence[Any] | None) -> dict[str, str]:
+    return {one.name.lower(): one.type for one in stated or ()}
 
 
 @contextmanager

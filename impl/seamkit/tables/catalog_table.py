@@ -94,7 +94,7 @@ class CatalogTable(Table):
         """The partitions, those that are stored in another way than the table with how."""
         entry = self.entry
         own = _file_format(entry, str(entry.name)), entry.serde_parameters
-        found = []
+        columns, found = [*entry.columns.items()], []
         for one in _METASTORE.partitions(entry.name, self._max_age_s):
             stored = _file_format(one, one.location), one.serde_parameters
             known: dict[str, Any] = {}
@@ -104,6 +104,9 @@ class CatalogTable(Table):
                     # Hive lays a partition's over the table's.
                     "properties": {**self._properties, **one.serde_parameters},
                 }
+            # `ALTER TABLE` leaves those of partitions as they are, unless it cascades.
+            if one.columns and [*one.columns.items()] != columns:
+                known["columns"] = one.columns
             found.append(PartitionFolder(tuple(one.values), local_path(one.location), **known))
         return found
 

@@ -15,9 +15,11 @@ class PartitionFolder:
         location: its folder: a path, or an address, of any storage.
         file_format: a format or the class of a serde; None for that of the table.
         properties: of its serde and the table, where it has a `file_format` of its own.
+        columns: types of its own columns by name, in order; None for those of the table.
     """
 
     texts: Sequence[str]
     location: str
     file_format: str | None = None
     properties: Mapping[str, str] = field(default_factory=dict)
+    columns: Mapping[str, str] | None = None

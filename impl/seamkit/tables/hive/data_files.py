@@ -9,7 +9,7 @@ wrote them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from seambase.errors import RefusedError
 from seamkit.avro.data_file import AvroReader
-from seamkit.files.columns import Finder, FoundReader, Place, Source, places
+from seamkit.files.columns import Finder, FoundReader, Place, Source, places, renamed
 from seamkit.files.footers.calendars import (
     UNMARKED,
     check_days,
@@ -34,9 +34,10 @@ from seamkit.files.promotion import (
     has_within,
     inner_of,
     of_length,
+    resolve_batch,
     with_inner,
 )
-from seamkit.files.reader import FileReader
+from seamkit.files.reader import FileReader, RowsWanted
 from seamkit.files.roaring import Positions
 from seamkit.files.storage import Storage
 from seamkit.tables.hive.json_reader import JsonReader
@@ -55,15 +56,20 @@ def open_data_file(
     storage: Storage, path: str, description: Description, rows: RowFormat
 ) -> FileReader:
     """Open a data file; `rows` says how rows are written, where they are text."""
-    kind = description.format
+    kind, columns = description.format, description.in_rows or description.columns
+    reader: FileReader
     if kind in ("text", "csv"):
-        return LineReader(storage, path, description.columns, rows)
-    if kind in ("json", JSON_OF_HIVE):
+        reader = LineReader(storage, path, columns, rows)
+    elif kind in ("json", JSON_OF_HIVE):
         own = kind == JSON_OF_HIVE
-        return JsonReader(storage, path, description.columns, rows, of_hive=own)
-    if kind == "sequence":
-        return SequenceReader(storage, path, description.columns, rows)
-    return open_column_file(storage, path, description)
+        reader = JsonReader(storage, path, columns, rows, of_hive=own)
+    elif kind == "sequence":
+        reader = SequenceReader(storage, path, columns, rows)
+    else:
+        return open_column_file(storage, path, description)
+    if description.in_rows is None:
+        return reader
+    return _PlacedReader(reader, dict(zip(description.columns, columns, strict=False)))
 
 
 class HiveTypes(LosslessTypes):
@@ -92,6 +98,32 @@ class HiveTypes(LosslessTypes):
 
 
 _TYPES = HiveTypes()
+
+
+class _PlacedReader(FileReader):
+    """Rows whose columns are the table's by their places, each with the name that `names` gives.
+
+    Columns that the rows lack are null.
+    """
+
+    def __init__(self, reader: FileReader, names: Mapping[str, str]) -> None:
+        self._reader, self._names = reader, names
+        self.name, self.num_row_groups = reader.name, reader.num_row_groups
+        self.schema = reader.schema
+
+    def rows_in(self, row_groups: Sequence[int] | None) -> int:
+        """See `FileReader.rows_in`."""
+        return self._reader.rows_in(row_groups)
+
+    def read(self, wanted: RowsWanted) -> Iterator[pa.RecordBatch]:
+        """See `FileReader.read`."""
+        there = [name for name in wanted.schema.names if name in self._names]
+        own = pa.schema([self.schema.field(self._names[name]) for name in there])
+        placed = pa.schema([(name, field.type) for name, field in zip(there, own, strict=True)])
+        for batch in self._reader.read(replace(wanted, schema=own)):
+            yield resolve_batch(renamed(batch, placed), wanted.schema, _TYPES, self.name)
+
+
 #: Columns of a transactional table's files: what happened to a row, and the row.
 _EVENT = ("operation", "originaltransaction", "bucket", "rowid", "currenttransaction", "row")
 _READERS: Mapping[str, Callable[..., FileReader]] = {

@@ -25,6 +25,7 @@ import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError, UsageError
 from seambase.wording import counted
+from seamkit.files.promotion import LOSSLESS
 from seamkit.files.storage import Storage, json_object
 from seamkit.tables.hive.types import HiveType, parse_type
 from seamkit.tables.partition_folder import PartitionFolder
@@ -57,6 +58,9 @@ _FORMATS = {
     "org.apache.hadoop.hive.serde2.avro.AvroSerDe": "avro",
 }
 _NAMES = {name.lower(): format_ for name, format_ in _FORMATS.items()}
+#: Formats whose files name their columns, and types whose values a wider one has.
+_OF_COLUMNS = ("parquet", "orc", "avro")
+_NUMBERS = frozenset(("tinyint", "smallint", "int", "bigint", "float", "double", "decimal"))
 #: How the classes are called that hand out a file as it is: of text, of Parquet, ORC and Avro.
 _INPUT_FORMATS = frozenset(
     (
@@ -76,6 +80,8 @@ class Description:
         partitions: types of the columns that lie in names of folders, the outermost first.
         properties: of the table and its serde.
         location: the folder of its files, where the descriptor lies in another one.
+        in_rows: types of the columns that rows of text have, by name, in order, where these are a
+            partition's own; they are the table's by their places.
     """
 
     format: str
@@ -83,6 +89,7 @@ class Description:
     partitions: Mapping[str, HiveType] = field(default_factory=dict)
     properties: Mapping[str, str] = field(default_factory=dict)
     location: str | None = None
+    in_rows: Mapping[str, HiveType] | None = None
 
     @property
     def schema(self) -> pa.Schema:
@@ -165,9 +172,7 @@ def describe(
         raise UsageError(f"{where}: properties are texts by name, not {properties!r}")
     if properties.get("transactional", "").lower() == "true":
         raise RefusedError(f"{where}: transactional tables are not supported")
-    kinds = _kinds(where, columns)
-    if known == "csv":  # OpenCSVSerde makes texts of all columns, whatever the table says
-        kinds = dict.fromkeys(kinds, parse_type("string", where))
+    kinds = _in_files(known, where, columns)
     of_folders = _kinds(where, partitions)
     if twice := sorted(kinds.keys() & of_folders.keys()):
         raise UsageError(f"{where}: {twice[0]!r} is a column and a partition, too")
@@ -179,16 +184,31 @@ def describe(
 
 
 def describe_partition(table: Description, folder: PartitionFolder) -> Description:
-    """What a table is in a partition that is stored in its own way."""
-    if folder.file_format is None:
-        return table
-    known = _known_format(folder.location, folder.file_format)
-    if "csv" in (known, table.format) and known != table.format:
-        raise RefusedError(
-            f"{folder.location}: a partition of {known} files in a table of {table.format} files; "
-            "columns of CSV are texts, those of others are not"
-        )
-    return replace(table, format=known, properties=dict(folder.properties))
+    """What a table is in a partition that is stored in its own way, or has columns of its own.
+
+    Hive reads rows of text by the partition's columns, and then goes by their places; columns of
+    other files are found by the table's names.
+    """
+    own = table
+    if folder.file_format is not None:
+        known = _known_format(folder.location, folder.file_format)
+        if "csv" in (known, table.format) and known != table.format:
+            raise RefusedError(
+                f"{folder.location}: a partition of {known} files in a table of {table.format} "
+                "files; columns of CSV are texts, those of others are not"
+            )
+        own = replace(table, format=known, properties=dict(folder.properties))
+    if folder.columns is None or own.format in _OF_COLUMNS:
+        return own
+    kinds = _in_files(own.format, folder.location, folder.columns)
+    for (name, want), (called, have) in zip(table.columns.items(), kinds.items(), strict=False):
+        is_wider = {have.word, want.word} <= _NUMBERS and LOSSLESS.promotes(have.arrow, want.arrow)
+        if have != want and not is_wider:
+            raise RefusedError(
+                f"{folder.location}: rows have a column {called!r} of type {have.word} where the "
+                f"table has {name!r} of type {want.word}, which is not supported"
+            )
+    return replace(own, in_rows=kinds)
 
 
 def _known_format(where: str, stated: Any) -> str:
@@ -199,6 +219,12 @@ def _known_format(where: str, stated: Any) -> str:
         names = ", ".join(dict.fromkeys(one for one in _FORMATS.values() if one in _FORMATS))
         raise RefusedError(f"{where}: files in {stated!r} are not supported; known: {names}")
     return known
+
+
+def _in_files(known: str, where: str, stated: Any) -> dict[str, HiveType]:
+    """The columns of a format's files; OpenCSVSerde makes texts of all, whatever the table says."""
+    kinds = _kinds(where, stated)
+    return dict.fromkeys(kinds, parse_type("string", where)) if known == "csv" else kinds
 
 
 def _kinds(where: str, stated: Any) -> dict[str, HiveType]:

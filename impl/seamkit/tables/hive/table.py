@@ -55,7 +55,7 @@ class HiveTable(FolderTable):
             a serde.
         properties: of the table and its serde, as `CREATE TABLE` states them.
         folders: gives the partitions where they are not listed but known. Each may lie anywhere,
-            and have a format of its own.
+            and have a format and columns of its own.
         allow: addresses of folders, such as `s3://other` or `file:///data`, in which files that the
             metadata names may lie although they are on another host or storage than the table.
 
@@ -191,7 +191,7 @@ class HiveTable(FolderTable):
         known: dict[int, tuple[Description, RowFormat]] = {}
         for file in files:
             folder, stored = file.folder, (self._description, self._rows)
-            if folder is not None and folder.file_format is not None:
+            if folder and (folder.file_format, folder.columns) != (None, None):
                 if id(folder) not in known:
                     own = describe_partition(self._description, folder)
                     known[id(folder)] = own, row_format(own, folder.location)

@@ -397,6 +397,34 @@ def test_properties_of_partitions_lie_over_those_of_their_table(port: int, tmp_p
 
 
 @pytest.mark.jvm
+def test_columns_of_partitions_are_those_of_their_time(port: int, tmp_path: Path) -> None:
+    """`ALTER TABLE` without a cascade leaves partitions the columns that they had."""
+    for day in ("1", "2"):
+        (tmp_path / f"d={day}").mkdir()
+        (tmp_path / f"d={day}" / "f").write_text("300\x01a\x017\n")
+    columns, values = {"k": "tinyint", "v": "string"}, {"d=1": ("1",)}
+    address = _register(port, "grown", tmp_path, columns, {"d": "int"}, {}, values=values)
+    client, close = _connected(port)
+    from hive_metastore.ttypes import FieldSchema, Partition
+
+    table = client.get_table("default", "grown")
+    table.sd.cols[0].type = "int"
+    table.sd.cols.append(FieldSchema(name="more", type="int"))
+    client.alter_table("default", "grown", table)
+    stored = client.get_table("default", "grown").sd
+    stored.location = f"file:{tmp_path}/d=2"
+    client.add_partition(
+        Partition(values=["2"], dbName="default", tableName="grown", sd=stored, parameters={})
+    )
+    close()
+    rows: Any = seamkit.open_table(address).scan().to_table().sort_by("d").to_pylist()
+    assert rows == [
+        {"k": None, "v": "a", "more": None, "d": 1},
+        {"k": 300, "v": "a", "more": 7, "d": 2},
+    ]
+
+
+@pytest.mark.jvm
 def test_answers_are_kept_for_a_while(port: int, tmp_path: Path) -> None:
     """No older answer is used than whoever asks allows."""
     folder = unpack_hive("text-rows", tmp_path)

@@ -151,3 +151,98 @@ def test_partitions_may_be_called_as_hidden_files_are(tmp_path: Path) -> None:
     assert _rows(table) == [(7, 1, 2)]
     files = str(tmp_path / "_day=*" / "*" / "*")
     assert duckdb.read_csv(files, hive_partitioning=True).fetchall() == [(7, "x", 1, 2)]
+
+
+_WIDE = {"k": "bigint", "v": "string", "more": "int"}
+
+
+def _of_own(
+    folder: Path, content: bytes, columns: dict[str, str], file_format: str, **properties: str
+) -> HiveTable:
+    """A table of `_WIDE` columns with one partition that has columns of its own."""
+    (folder / "day=1").mkdir(parents=True)
+    (folder / "day=1" / "f").write_bytes(content)
+    own = PartitionFolder(["1"], str(folder / "day=1"), columns=columns)
+    return HiveTable(
+        str(folder),
+        columns=_WIDE,
+        partitions={"day": "int"},
+        file_format=file_format,
+        properties=properties,
+        folders=lambda: [own],
+    )
+
+
+def _values(scan: Any) -> list[tuple[Any, ...]]:
+    return [tuple(row.values()) for row in scan.to_table().to_pylist()]
+
+
+@pytest.mark.parametrize(
+    ("columns", "content", "rows"),
+    [
+        ({"k": "bigint", "v": "string"}, "1|a|7\n2|b\n", [(1, "a|7", None), (2, "b", None)]),
+        ({**_WIDE, "k": "tinyint"}, "300|a|7\n9|b|8\n", [(None, "a", 7), (9, "b", 8)]),
+        ({"v": "bigint", "k": "string", "x": "int"}, "1|a|7\n", [(1, "a", 7)]),
+        ({**_WIDE, "gone": "string"}, "1|a|7|x|y\n", [(1, "a", 7)]),
+        ({"k": "bigint"}, "1|a|7\n", [(None, None, None)]),
+    ],
+    ids=["added", "wider", "renamed", "dropped", "one"],
+)
+def test_rows_have_the_columns_of_their_partition(
+    columns: dict[str, str], content: str, rows: list[tuple[Any, ...]], tmp_path: Path
+) -> None:
+    """Rows of text are read by the columns that a partition has, and then go by their places.
+
+    So Hive does, and Spark: a column that the table has got since is null, whatever the file has in
+    its place, and so is a number that is none of the partition's type, though the table's holds it.
+    """
+    how = {"field.delim": "|", "serialization.last.column.takes.rest": "true"}
+    scan = _of_own(tmp_path, content.encode(), columns, "text", **how).scan
+    whole = [(*row, 1) for row in rows]
+    assert _values(scan()) == whole
+    assert _values(scan(batch_rows=1)) == whole
+    assert _values(seamkit.scan_from_json(seamkit.scan_to_json(scan()))) == whole
+    assert _values(scan(["more"])) == [row[2:3] for row in rows]
+    assert _values(scan(["day", "v"])) == [(1, row[1]) for row in rows]
+    assert scan().count_rows() == len(rows)
+    for spelled, kept in (
+        ("more IS NULL", [row for row in rows if row[2] is None]),
+        ("k = 1 OR k > 100", [row for row in rows if row[0] == 1]),
+        ("day = 2", []),
+    ):
+        assert [row[:3] for row in _values(scan(filter=spelled))] == kept
+        assert scan(["v"], filter=spelled).count_rows() == len(kept)
+
+
+@pytest.mark.parametrize(
+    ("file_format", "content", "row"),
+    [
+        ("csv", b'1,"a",7\n', ("1", "a", None)),
+        ("json", b'{"more": 7, "v": "a", "k": 1}\n', (1, "a", None)),
+        ("org.apache.hadoop.hive.serde2.JsonSerDe", b'{"more": 7, "k": 1}\n', (1, None, None)),
+    ],
+)
+def test_rows_of_other_texts_have_them_too(
+    file_format: str, content: bytes, row: tuple[Any, ...], tmp_path: Path
+) -> None:
+    """Columns of CSV are texts in partitions, too, whatever type the catalog tells."""
+    columns = {"k": "int", "v": "string"}
+    assert _values(_of_own(tmp_path, content, columns, file_format).scan()) == [(*row, 1)]
+
+
+def test_files_of_columns_are_read_by_the_columns_of_their_table(tmp_path: Path) -> None:
+    """They name their columns; of a partition's own Hive, Spark and Trino make other things."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table({"more": pa.array([7], pa.int32()), "k": [1], "v": ["a"]}), sink)
+    table = _of_own(tmp_path, sink.getvalue().to_pybytes(), {"k": "int"}, "parquet")
+    assert _values(table.scan()) == [(1, "a", 7, 1)]
+
+
+@pytest.mark.parametrize("kind", ["string", "float", "decimal(10,0)", "boolean", "array<bigint>"])
+def test_rows_whose_columns_became_something_else_are_refused(kind: str, tmp_path: Path) -> None:
+    """What Hive makes of them is not known here; the error names the folder and both columns."""
+    table = _of_own(tmp_path, b"1\n", {"old": kind}, "text")
+    said = f"day=1: rows have a column 'old' of type {kind.split('<')[0].split('(')[0]} where"
+    with pytest.raises(RefusedError, match=re.escape(said)):
+        table.scan().to_table()
+    assert table.scan(filter="day = 2").to_table().num_rows == 0
