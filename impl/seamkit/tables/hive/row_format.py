@@ -145,6 +145,8 @@ def _pairs(where: str, stated: Any) -> dict[str, str]:
 def read_through(input_format: str, serde: str, where: str) -> str:
     """What files are that Hive reads through two classes, as `describe` takes it."""
     if input_format.endswith("SequenceFileInputFormat"):
+        if serde and _NAMES.get(serde.lower()) != "text":
+            raise RefusedError(f"{where}: sequence files whose rows {serde} reads, not supported")
         return "sequence"
     if input_format.rpartition(".")[2] not in _INPUT_FORMATS:
         raise RefusedError(

@@ -85,6 +85,23 @@ def test_files_that_name_other_files_are_refused(
         seamkit.open_table("hive://localhost:9083/db.t")
 
 
+@pytest.mark.parametrize("serde", ["serde2.lazybinary.LazyBinarySerDe", "serde2.OpenCSVSerde"])
+def test_rows_of_sequence_files_by_other_serdes_are_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, serde: str
+) -> None:
+    """A class says what their bytes mean, too: they would be cut as delimited text."""
+    entry = _entry(location=str(tmp_path), columns={"a": "string"})
+    stated = "org.apache.hadoop.mapred.SequenceFileInputFormat"
+    told = replace(entry, input_format=stated, serde=f"org.apache.hadoop.hive.{serde}")
+    monkeypatch.setattr("seamkit.tables.catalog_table._METASTORE.table", lambda *_: told)
+    with pytest.raises(RefusedError, match=f"sequence files whose rows .*{serde} reads"):
+        seamkit.open_table("hive://localhost:9083/db.t")
+    for own in ("", _TEXT):
+        told = replace(entry, input_format=stated, serde=own)
+        table: Any = seamkit.open_table("hive://localhost:9083/db.t")
+        assert table.own.file_format == "sequence"
+
+
 def test_differences_are_told() -> None:
     """Names meet in lower case; what a front end makes of a type is no difference."""
     own = pa.schema(
