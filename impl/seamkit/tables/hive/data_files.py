@@ -49,7 +49,8 @@ from seamkit.tables.hive.types import HiveType
 from seamkit.tables.hive.zones import WriterZone, zone_of, zone_of_int96
 
 _PLACES = re.compile(r"_col\d+")
-_BY_POSITION = ("parquet.column.index.access", "orc.force.positional.evolution")
+_BY_POSITION = {"parquet": "parquet.column.index.access", "orc": "orc.force.positional.evolution"}
+_POSITION_DEPTH = "orc.force.positional.evolution.level"
 
 
 def open_data_file(
@@ -140,9 +141,7 @@ def open_column_file(storage: Storage, path: str, description: Description) -> F
     own, by_name = list(reader.schema), places(reader.schema, lambda field: (field.name.lower(),))
     if description.format == "orc":
         _check_no_events(reader, description)
-    if any(description.properties.get(name, "").lower() == "true" for name in _BY_POSITION) or (
-        description.format == "orc" and own and all(_PLACES.fullmatch(f.name) for f in own)
-    ):
+    if _is_by_position(description, own, reader.name):
         pairs = zip(description.columns, by_name, strict=False)
         by_name = [replace(place, keys=(name,)) for name, place in pairs]
     file = Place("", (), by_name)
@@ -152,6 +151,19 @@ def open_column_file(storage: Storage, path: str, description: Description) -> F
     if description.format != "avro":
         return FoundReader(reader, find)
     return FoundReader(reader, by_reader_schema(find, description, file, reader.name))
+
+
+def _is_by_position(description: Description, own: Sequence[pa.Field], where: str) -> bool:
+    """Whether columns are found by position: a property of the format says so, or ORC's names."""
+    format_, stated = description.format, description.properties
+    if stated.get(_BY_POSITION.get(format_, ""), "").lower() == "true":
+        if format_ == "orc" and stated.get(_POSITION_DEPTH, "1") != "1":
+            raise RefusedError(
+                f"{where}: {_POSITION_DEPTH} is {stated[_POSITION_DEPTH]}; fields of structs by "
+                "position are not supported"
+            )
+        return True
+    return format_ == "orc" and bool(own) and all(_PLACES.fullmatch(one.name) for one in own)
 
 
 def _zone_of(reader: FileReader, own: pa.Field) -> WriterZone | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 from pyarrow import orc
 
@@ -249,6 +250,49 @@ def test_events_of_a_transactional_table_are_no_rows(tmp_path: Path) -> None:
     stated = dict.fromkeys(names, "bigint") | {"row": "struct<k:bigint,v:string>"}
     found = HiveTable(tmp_path, columns=stated, file_format="orc").scan(columns=["row"])
     assert found.to_table().to_pylist() == [{"row": {"k": 1, "v": "a"}}]
+
+
+_POSITIONS = {
+    "parquet": {"parquet.column.index.access": "true"},
+    "orc": {"orc.force.positional.evolution": "TRUE"},
+    "avro": {"avro.column.index.access": "true"},
+}
+_SWAPPED = pa.table({"v": pa.array([1], pa.int32()), "k": pa.array([2], pa.int32())})
+
+
+@pytest.mark.parametrize("stated", _POSITIONS)
+@pytest.mark.parametrize("own", _POSITIONS)
+def test_columns_are_found_by_position_where_a_property_of_their_format_says_so(
+    own: str, stated: str, tmp_path: Path
+) -> None:
+    """Hive's reader of each format looks at its own: tables keep those of files that they had."""
+    file = tmp_path / "f"
+    if own == "avro":
+        file.write_bytes(container(record(v="int", k="int"), _SWAPPED.to_pylist()))
+    else:
+        (orc if own == "orc" else pq).write_table(_SWAPPED, file)
+    how = {"columns": {"k": "int", "v": "int"}, "file_format": own}
+    table = HiveTable(tmp_path, properties=_POSITIONS[stated], **how)  # type: ignore[arg-type]
+    by_position = own == stated != "avro"
+    assert table.scan().to_table().to_pylist() == [
+        {"k": 1, "v": 2} if by_position else {"k": 2, "v": 1}
+    ]
+    assert table.scan(["k"], filter="v = 2").to_table().num_rows == by_position
+
+
+@pytest.mark.parametrize("level", ["0", "2"])
+def test_fields_by_position_are_refused(level: str, tmp_path: Path) -> None:
+    """ORC goes by position as deep as a property says; the default is the columns alone."""
+    orc.write_table(_SWAPPED, tmp_path / "f")
+    properties = {"orc.force.positional.evolution.level": level}
+    how: dict[str, Any] = {"columns": {"k": "int", "v": "int"}, "file_format": "orc"}
+    for stated, values in ((properties, [2, 1]), (properties | _POSITIONS["orc"], [])):
+        scan = HiveTable(tmp_path, properties=stated, **how).scan()
+        if values:
+            assert [*scan.to_table().to_pylist()[0].values()] == values
+            continue
+        with pytest.raises(RefusedError, match=f"evolution.level is {level}; fields of structs"):
+            scan.to_table()
 
 
 _OLD = record(k="int", w="string", s=record("s", x="int"))
