@@ -156,10 +156,15 @@ def bounded_pages(
 def _values(
     stored: Sequence[bytes], is_null: Sequence[bool], kind: pa.DataType, column: pq.ColumnSchema
 ) -> pa.Array:
-    """Values of the plain encoding, null for pages of nulls."""
+    """Values of the plain encoding, null for pages of nulls.
+
+    Bytes and texts of no length count as unknown: ClickHouse up to 26.3 writes them in place of
+    bounds that are too long for its index.
+    """
     types = pa.types
     if types.is_binary(kind) or types.is_large_binary(kind):
-        return pa.array([None if n else b for b, n in zip(stored, is_null, strict=True)], kind)
+        pairs = zip(stored, is_null, strict=True)
+        return pa.array([None if n else b or None for b, n in pairs], kind)
     if types.is_string(kind) or types.is_large_string(kind):
         return pa.array(
             [None if n else _text(b) for b, n in zip(stored, is_null, strict=True)], kind
@@ -188,7 +193,7 @@ def _values(
 def _text(stored: bytes) -> str | None:
     """A text; None for bytes that are none, as a cut through a character makes them."""
     try:
-        return stored.decode()
+        return stored.decode() or None
     except UnicodeDecodeError:
         return None
 

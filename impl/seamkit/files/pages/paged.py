@@ -26,7 +26,7 @@ from seamkit.core.border import batch_of, call
 from seamkit.core.unpack import Bound
 from seamkit.files.file_cache import KEPT
 from seamkit.files.footers.calendars import check_int96
-from seamkit.files.footers.chunks import paths_twice
+from seamkit.files.footers.chunks import orders_bytes, paths_twice
 from seamkit.files.pages.bounds import (
     ColumnPages,
     Span,
@@ -201,6 +201,11 @@ class PagedFile:
     @functools.cached_property
     def _names(self) -> frozenset[str]:
         return frozenset(self._schema.names)
+
+    @functools.cached_property
+    def _orders_bytes(self) -> bool:
+        """Whether bounds of bytes say something; Go's library cut the greatest as the least."""
+        return orders_bytes(self._footer) and "/parquet-go" not in (self._footer.created_by or "")
 
     @functools.cached_property
     def _first_day(self) -> int | None:
@@ -393,6 +398,8 @@ class PagedFile:
         if not place[1] or statistics is None or not statistics.has_min_max:
             return None
         if not has_bounds(field.type, described):
+            return None
+        if described.physical_type.endswith("ARRAY") and not self._orders_bytes:
             return None
         where = self._of(name, row_group)
 

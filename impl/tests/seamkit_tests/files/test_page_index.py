@@ -18,6 +18,7 @@ import pytest
 from seambase.errors import InputError, SeambenchError
 from seambase.filters import filter_columns
 from seambench.bench import delayed_storage
+from seambench.formats.forms.footer import Binary, Footer
 from seamkit.files.pages.index import find_places
 from seamkit.files.pages.paged import PagedFile
 from seamkit.files.parquet import ParquetReader
@@ -406,6 +407,61 @@ def test_an_index_that_contradicts_the_file_is_refused(
     at = re.search(r"at byte (\d+)", str(met.value))
     assert at is not None
     assert 0 < int(at[1]) - own[0] < own[1]
+
+
+def _column_index(*pages: tuple[bytes, bytes]) -> bytes:
+    """A ColumnIndex in Thrift's compact form: of each page its least and its greatest value."""
+    head = len(pages) << 4
+    body = bytes([0x19, head | 2, *[2] * len(pages)])
+    for ends in zip(*pages, strict=True):
+        body += bytes([0x19, head | 8]) + b"".join(bytes([len(end)]) + end for end in ends)
+    return body + b"\x15\0\0"
+
+
+_LONG = "m" * 40
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.binary()], ids=str)
+@pytest.mark.parametrize(
+    ("writer", "least", "greatest"),
+    [
+        (b"ClickHouse v26.3.3.20-lts", b"", b""),
+        (b"ClickHouse v26.3.3.20-lts", b"c", b""),
+        (b"github.com/segmentio/parquet-go version 0.0.0", b"c", b"m" * 16),
+    ],
+    ids=["both too long", "one too long", "cut"],
+)
+def test_bounds_that_are_none_rule_no_page_out(
+    writer: bytes, least: bytes, greatest: bytes, kind: pa.DataType, tmp_path: Path
+) -> None:
+    """ClickHouse wrote no bytes in place of bounds beyond 4096, and Go's library cut the greatest.
+
+    Other pages are left out as before in the former.
+    """
+    values = pa.array([*["a", "b"] * 50, *["c", _LONG] * 50, *["z"] * 100]).cast(kind)
+    path, table = tmp_path / "a", pa.table({"v": values})
+    _write(path, table, use_dictionary=False, compression="none")
+    whole = path.read_bytes()
+    place = find_places(pa.BufferReader(whole), pq.read_metadata(path), "a").groups[0][0]
+    offset, size = place.column_index
+    changed = _column_index((b"a", b"b"), (least, greatest), (b"z", b"z"))
+    assert len(changed) <= size
+    footer = Footer(whole[:offset] + changed + whole[offset + len(changed) :])
+    footer.tree[6] = Binary(writer)
+    path.write_bytes(footer.file())
+    reader = ParquetReader(Storage(str(tmp_path)), "a")
+    v = pc.field("v")
+    for text, count in (("a", 50), ("c", 50), (_LONG, 50), ("z", 100)):
+        value = pa.scalar(text).cast(kind)
+        for condition in (
+            v == value,
+            v.isin(pa.array([text]).cast(kind)),
+            (v >= value) & (v <= value),
+        ):
+            assert _read(reader, condition, ["v"], ["v"]).num_rows == count
+    pages = PagedFile(reader.opened())
+    left = pages.spans_that_may_match(v == pa.scalar("z").cast(kind), reader.schema, ["v"], 0)
+    assert left == (None if b"parquet-go" in writer else [(100, 300)])
 
 
 def test_of_a_file_far_away_pages_are_few_requests(tmp_path: Path) -> None:
