@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import orc
@@ -36,6 +37,8 @@ from seamkit.files.storage import Storage, read_part
 UTC = frozenset(("", "UTC", "GMT", "Etc/UTC", "Etc/GMT", "Z"))
 """Names of the zone whose clock shows instants as they are counted, and of none."""
 
+_JAVA = "ORC_JAVA"
+_SECOND_NS, _DAY_NS = 10**9, 86_400 * 10**9
 _UNITS = {"s": "second", "ms": "millisecond", "us": "microsecond", "ns": "nanosecond"}
 _BEYOND_NANOSECONDS = "out of range for nanosecond resolution"
 """What pyarrow says, which has no other unit for ORC."""
@@ -84,7 +87,10 @@ class OrcReader(FileReader):
     @property
     def created_by(self) -> str:
         """See `FileReader.created_by`: `ORC_JAVA` of Java's own library."""
-        return str(self._file.writer)
+        try:
+            return str(self._file.writer)
+        except ValueError:  # one that pyarrow does not know
+            return ""
 
     def statistics(
         self, schema: pa.Schema, row_groups: Sequence[int] | None = None
@@ -135,16 +141,17 @@ class OrcReader(FileReader):
             has_within(pa.types.is_timestamp, self.schema.field(name).type) for name in present
         )
         zones = self._footer.zones() if timed else []
-        stored = self._misread(present)
+        stored = self._misread(schema, zones)
         if self._bound.is_stated:
             self._footer.check_sizes(present, self._bound)
         rows = 0
         for number, stripe in enumerate(self._stripes(present)):
             rows += stripe.num_rows
             zone = zones[number] if number < len(zones) else ""
-            for name, first in stored.items():
+            for name, (first, has_walls) in stored.items():
                 place, where = stripe.schema.names.index(name), f"{self.name}: column {name!r}"
-                values = self._restored(stripe.column(place), first, zone, where)
+                column = stripe.column(place)
+                values = self._restored(column, first, zone, where, has_walls=has_walls)
                 stripe = stripe.set_column(place, stripe.schema.field(place), values)
             zone = "" if self._by_clock else zone
             logical = partial(_logical, zone=zone, rules=self._rules)
@@ -153,9 +160,13 @@ class OrcReader(FileReader):
                 yield resolve_batch(batch, schema, self._rules, self.name, logical)
         check_rows(rows, self.num_rows, self.name)
 
-    def _misread(self, names: Sequence[str]) -> Mapping[str, int]:
-        """Those of some columns whose values are others than pyarrow says, and ORC's numbers."""
+    def _misread(self, wanted: pa.Schema, zones: Sequence[str]) -> Mapping[str, tuple[int, bool]]:
+        """Columns wanted whose values are others than pyarrow says, with ORC's numbers.
+
+        And whether these are times that Java's clocks showed in one of some zones.
+        """
         found, number = {}, 1  # the first one is the row
+        is_zoned = self.created_by == _JAVA and not UTC.issuperset(zones)
         for field in self.schema:
             own = range(number, number + len(list(kinds(field.type))))
             is_dated = self._by_calendar and has_within(pa.types.is_date, field.type)
@@ -163,15 +174,25 @@ class OrcReader(FileReader):
             # Only texts ask the footer, which is unpacked for it.
             has_texts = has_within(is_text_or_bytes, field.type)
             has_chars = has_texts and not self._footer.chars.isdisjoint(own)
-            if field.name in names and (is_dated or is_timed or has_chars):
-                found[field.name] = number
+            place = wanted.get_field_index(field.name)
+            has_walls = (
+                is_zoned
+                and place >= 0
+                and has_within(_is_wall, field.type)
+                and not has_within(is_instant, wanted.field(place).type)
+            )
+            if place >= 0 and (is_dated or is_timed or has_chars or has_walls):
+                found[field.name] = number, has_walls
             number = own.stop
         return found
 
-    def _restored(self, column: pa.Array, number: int, zone: str, where: str) -> pa.Array:
+    def _restored(
+        self, column: pa.Array, number: int, zone: str, where: str, *, has_walls: bool
+    ) -> pa.Array:
         """A column's days by the proleptic calendar, and texts of a length without its blanks.
 
-        Instants of a clock are what that of a zone shows, as if it were UTC's.
+        Instants of a clock are what that of a zone shows, as if it were UTC's, and times what it
+        showed to Java where `has_walls`.
 
         Java's library fills these up as it writes, and takes all blanks at their end away as it
         reads.
@@ -183,11 +204,13 @@ class OrcReader(FileReader):
             if self._by_clock and is_instant(kind) and zone not in UTC:
                 _check_age(column, zone, where)
                 return pc.cast(_shown(column, zone, where), kind)
+            if has_walls and _is_wall(kind) and zone not in UTC:
+                return _shown_by_java(column, zone, where)
             is_date = self._by_calendar and pa.types.is_date(kind)
             return proleptic(column, self._footer.calendar, where) if is_date else column
         inner, number = [], number + 1
         for part in inner_of(column):
-            inner.append(self._restored(part, number, zone, where))
+            inner.append(self._restored(part, number, zone, where, has_walls=has_walls))
             number += len(list(kinds(part.type)))
         return with_inner(column, kind, inner)
 
@@ -226,6 +249,35 @@ def _shown(instants: pa.Array, zone: str, where: str) -> pa.Array:
         return pc.local_timestamp(pc.cast(instants, kind))
     except pa.ArrowInvalid as error:
         raise RefusedError(f"{where}: the zone {zone!r} of its writer is not known") from error
+
+
+def _is_wall(kind: pa.DataType) -> bool:
+    """Whether values are times of a clock, and no instants."""
+    return bool(pa.types.is_timestamp(kind) and kind.tz is None)
+
+
+def _shown_by_java(times: pa.Array, zone: str, where: str) -> pa.Array:
+    """What the clocks of a zone showed to Java's library, of times as pyarrow gives them.
+
+    A time with a fraction is a second less before 1970 by UTC; pyarrow takes that second off before
+    1970 by the zone's clock.
+    """
+    first = pc.min(times)
+    if not first.is_valid or first.value >= _DAY_NS:
+        return times
+    shown = pc.fill_null(times.view(pa.int64()), _DAY_NS).to_numpy(zero_copy_only=False)
+    is_near = (np.abs(shown) < _DAY_NS) & (shown % _SECOND_NS >= _SECOND_NS // 1000)
+    asked = pa.array(shown, mask=np.logical_not(is_near)).view(times.type)
+    try:
+        found = pc.assume_timezone(asked, zone, ambiguous="raise", nonexistent="raise")
+    except pa.ArrowInvalid as error:
+        raise RefusedError(
+            f"{where}: it has times that the clocks of {zone} showed twice, or never ({error})"
+        ) from error
+    instants = pc.fill_null(found.view(pa.int64()), _DAY_NS).to_numpy(zero_copy_only=False)
+    anew = shown - np.where(is_near & (shown >= 0) & (instants < 0), _SECOND_NS, 0)
+    anew += np.where(is_near & (shown < 0) & (instants >= -_SECOND_NS), _SECOND_NS, 0)
+    return pa.array(anew, mask=times.is_null().to_numpy(zero_copy_only=False)).view(times.type)
 
 
 def _check_age(instants: pa.Array, zone: str, where: str) -> None:

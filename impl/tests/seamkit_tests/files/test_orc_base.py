@@ -2,6 +2,7 @@
 
 import datetime as dt
 import io
+import json
 import resource
 from functools import partial
 from pathlib import Path
@@ -203,6 +204,33 @@ def test_instants_that_java_shows_by_offsets_of_its_own(
         else:
             with pytest.raises(RefusedError, match="it has instants before 1900"):
                 next(iter(batches))
+
+
+_GOLDEN = Path(__file__).parents[1] / "golden"
+
+
+@pytest.mark.parametrize("unit", ["us", "ns"])
+@pytest.mark.parametrize("name", ["east", "middle", "west"])
+def test_times_are_what_java_showed(name: str, unit: str) -> None:
+    """Spark wrote them in a zone, and Hive's reader of ORC shows them: see `make_orc_times`.
+
+    Fractions before 1970 are those before it by UTC. Before 1901 the zones of the two libraries are
+    others, which is not looked at here.
+    """
+    folder, file = _GOLDEN, f"orc-times-{name}.orc"
+    shown = json.loads((folder / file).with_suffix(".json").read_text(encoding="utf-8"))
+    kind = pa.timestamp(unit)
+    schema = pa.schema([("k", pa.int32()), ("a", pa.list_(kind)), ("t", kind)])
+    for rows in (1, 100):
+        batches = OrcReader(Storage(str(folder)), file).batches(schema, rows, use_threads=False)
+        found = pa.Table.from_batches(batches, schema)
+        for k, items, time in zip(*found.to_pydict().values(), strict=True):
+            text = shown[str(k)]
+            if text and text < "1901":
+                continue
+            expected = text and pa.scalar(dt.datetime.fromisoformat(text)).cast(kind, safe=False)
+            assert time == (text and expected.as_py()), (k, text)
+            assert items == (text and [time, None])
 
 
 @pytest.mark.parametrize("year", [1, 1677, 2263, 9999])
