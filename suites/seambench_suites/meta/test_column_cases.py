@@ -2,110 +2,18 @@
 
 import ctypes
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from seambase.errors import RefusedError, UsageError
-from seambench.conformance.judge import verdict
-from seambench.conformance.load import load_cases
-from seambench.contracts.column import ColumnChunk, ColumnRequest, ColumnSlot
-from seambench.contracts.common import Kind
+from seambase.errors import UsageError
+from seambench.conformance.load import find_case
 from seambench.contracts.outcomes import ProtocolError
-from seambench.seams.column.cases import ColumnCase, column_cases, kinds_of, needs_of
+from seambench.seams.column.cases import column_cases, kinds_of
 from seambench.seams.column.check import masked_difference
 from seambench.seams.column.doors import read_chain
 from seambench.seams.column.oracle import TypeTree
-
-CASE = "column/offheap/worked_example"
-
-
-class _Echo:
-    """Hands out a golden file's own buffers, so that each can be spoilt on purpose."""
-
-    name = "echo"
-    version = "0"
-    kind: Kind = "reference"
-    held = 0
-
-    def __init__(
-        self, data: Mapping[str, Any], spoil: Callable[[ColumnChunk], ColumnChunk]
-    ) -> None:
-        self.capabilities = dict.fromkeys(needs_of(data), True)
-        self._data = data
-        self._spoil = spoil
-
-    def chunks(self, request: ColumnRequest) -> list[ColumnChunk]:
-        """The golden chunks, the last one spoilt."""
-        if not request.rows:
-            raise RefusedError("no rows")
-        chunks = [_chunk(chunk) for chunk in self._data["chunks"]]
-        return [*chunks[:-1], self._spoil(chunks[-1])]
-
-    def live_blocks(self) -> int:
-        """What it claims to hold."""
-        return self.held
-
-
-def _chunk(data: Mapping[str, Any]) -> ColumnChunk:
-    slots = [
-        ColumnSlot(
-            slot["kind"],
-            slot["column"],
-            None if slot["kind"] == "unknown" else bytes.fromhex(slot["hex"].replace("??", "5a")),
-        )
-        for slot in data["slots"]
-    ]
-    return ColumnChunk(data["num_rows"], slots)
-
-
-def _with_slot(chunk: ColumnChunk, **changes: Any) -> ColumnChunk:
-    return replace(chunk, slots=[replace(chunk.slots[0], **changes), *chunk.slots[1:]])
-
-
-def _flip(chunk: ColumnChunk) -> ColumnChunk:
-    content = chunk.slots[0].content or b""
-    return _with_slot(chunk, content=bytes([content[0] ^ 1]) + content[1:])
-
-
-@pytest.mark.parametrize(
-    ("spoil", "word", "says"),
-    [
-        (lambda chunk: chunk, "pass", ""),
-        (_flip, "fail", "byte 0 must be"),
-        (lambda chunk: replace(chunk, num_rows=chunk.num_rows + 1), "fail", "rows expected"),
-        (lambda chunk: replace(chunk, slots=chunk.slots[1:]), "fail", "the chain must be"),
-        (lambda chunk: _with_slot(chunk, content=None), "fail", "one side only"),
-        (lambda chunk: _with_slot(chunk, content=b""), "fail", "bytes expected"),
-        (lambda chunk: _with_slot(chunk, column="other"), "fail", "the chain must be"),
-    ],
-)
-def test_spoilt_buffers_are_found(
-    spoil: Callable[[ColumnChunk], ColumnChunk], word: str, says: str
-) -> None:
-    """Each determined byte, the chain's order and the row count are compared."""
-    case, data = _case()
-    found, reason = verdict(case, _Echo(data, spoil))[:2]
-    assert found == word
-    assert says in reason
-
-
-def test_leaks_are_found() -> None:
-    """Memory that is still held after the last chunk fails the case."""
-    case, data = _case()
-    leaking = _Echo(data, lambda chunk: chunk)
-    leaking.held = 1
-    assert verdict(case, leaking).word == "fail"
-
-
-def _case() -> tuple[ColumnCase, Mapping[str, Any]]:
-    for case in load_cases("column"):
-        if isinstance(case, ColumnCase) and case.id == CASE:
-            return case, json.loads(case.file.read_text())
-    raise LookupError(CASE)
 
 
 @pytest.mark.parametrize(
@@ -124,8 +32,7 @@ def test_a_difference_names_its_byte() -> None:
 
 def test_bytes_of_an_engine_say_whose_they_are() -> None:
     """A golden file is vouched for by StarRocks, which wrote it."""
-    case, _ = _case()
-    assert case.witness.startswith("StarRocks, ")
+    assert find_case("column/offheap/worked_example").witness.startswith("StarRocks, ")
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from seambase.errors import InputError, RefusedError, UsageError
 from seambase.scan import ScanWarning, TableWarning
 from seambench.conformance.judge import verdict
 from seambench.conformance.load import load_cases
-from seambench.contracts.column import ColumnRequest
+from seambench.contracts.column import ColumnChunk, ColumnRequest, ColumnSlot
 from seambench.contracts.outcomes import Mismatch
 from seambench.contracts.registry import resolve
 from seambench.contracts.seam import Case
@@ -125,6 +125,10 @@ def _one_fewer(scan: Any) -> Callable[[int], pa.Table]:
     return lambda most: scan.head(most).slice(1)
 
 
+def _the_very_first(scan: Any) -> Callable[[int], pa.Table]:
+    return lambda most: pa.concat_tables([scan.head(1)] * most)
+
+
 def _deaf_dataset(scan: Any) -> Callable[[], Any]:
     """A dataset that hands out all rows, whatever is asked for."""
     return lambda: ScanDataset(
@@ -189,7 +193,12 @@ def _empty_scan(_: Any) -> Any:
 _SCANS = [
     Wrong(_ROWS, scans(table=_less), "rows expected"),
     Wrong(_ROWS, _opened(to_reader=_doubting), "no warning expected"),
+    Wrong("to_table", _opened(to_table=lambda scan: lambda: _less(scan.to_table())), "to_table"),
+    Wrong("count_rows", _opened(count_rows=lambda scan: lambda: scan.count_rows() + 1), "counted"),
     Wrong("head", _opened(head=_one_fewer), "of "),
+    Wrong("head", _opened(head=_the_very_first), "not as often"),
+    Wrong("limit", _opened(limit=lambda scan: lambda _: scan.limit(0)), "limit"),
+    Wrong("lazy", _opened(lazy=_short_frame), "Polars has"),
     Wrong(_ROWS, scans(schema=lambda s: s.set(0, s.field(0).with_name("x"))), "the schema says"),
     Wrong(
         "scan/iceberg/types/ntz",
@@ -274,6 +283,23 @@ def _hex_only(text: str) -> str:
     return "".join(sign for sign in text if sign in "0123456789abcdef")
 
 
+def _last_chunk(change: Callable[[ColumnChunk], ColumnChunk]) -> Bend:
+    return chunks(lambda found: [*found[:-1], change(found[-1])])
+
+
+def _first_slot(change: Callable[[ColumnSlot], ColumnSlot]) -> Bend:
+    """The first buffer of the last chunk is another."""
+    return _last_chunk(
+        lambda chunk: replace(chunk, slots=[change(chunk.slots[0]), *chunk.slots[1:]])
+    )
+
+
+def _flipped(slot: ColumnSlot) -> ColumnSlot:
+    content = slot.content or b""
+    return replace(slot, content=bytes([content[0] ^ 1, *content[1:]]))
+
+
+_GOLDEN = "column/offheap/worked_example"
 _COLUMNS = [
     Wrong("column/growth/long-texts/*", _cut(65535, binary=False), "offsets of s"),
     Wrong("column/growth/long-texts/*", _cut(65535, binary=True), "offsets of b"),
@@ -309,6 +335,10 @@ _COLUMNS = [
         "nulls of c25",
     ),
     Wrong("column/offheap/array*", chunks(lambda found: found[:-1]), "chunk expected"),
+    Wrong(_GOLDEN, _first_slot(_flipped), "byte 0 must be"),
+    Wrong(_GOLDEN, _first_slot(lambda slot: replace(slot, content=None)), "one side only"),
+    Wrong(_GOLDEN, _first_slot(lambda slot: replace(slot, column="x")), "the chain must be"),
+    Wrong(_GOLDEN, _last_chunk(lambda c: replace(c, slots=c.slots[1:])), "the chain must be"),
     Wrong("column/offheap/array*", members(live_blocks=lambda: 1), "after the last chunk"),
     Wrong("column/batches/*", members(batch_steps=None), "no batch_steps"),
     Wrong("column/batches/*", members(batch_steps=dict), "changes of kind"),
@@ -958,9 +988,6 @@ _ALL = {
 #: Places of the part that all seams share, and who reaches them.
 _ELSEWHERE = {
     " of memory still held afterwards": "_SERDES, live_blocks",
-    "counted, {query.whole.num_rows} read": "test_invariants._WrongReader, outlet count_rows",
-    "a row that the full read has not": "test_invariants._WrongReader, outlet head",
-    "rows, Polars has": "test_invariants._WrongReader, outlet lazy",
     "of the table as it stands": "tables.wrong_forms.BelievesArrowsSchema",
 }
 

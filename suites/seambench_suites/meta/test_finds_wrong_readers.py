@@ -101,9 +101,6 @@ def test_right_reader_passes() -> None:
             ["scenarios/windows-cow*/since-the-first", "scenarios/windows-cow*/the-second"],
             ["scenarios/windows-cow*/snapshot"],
         ),
-        (wrong_readers.NullsAreZero, ["types/v*", "slices/base-only"], ["event-*/*"]),
-        (wrong_readers.LosesTheLastBatch, ["event-*/all-rows", "slices/*-optimized"], []),
-        (wrong_readers.CountsOneFewer, ["event-*/all-rows", "slices/*-optimized"], []),
     ],
 )  # fmt: skip
 def test_wrong_reader_is_found(

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any, cast
 
 import duckdb
-import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -18,10 +17,11 @@ from seambase.filters import filter_columns
 from seambench.conformance.load import load_cases
 from seambench.conformance.run import Run
 from seambench.contracts.outcomes import Mismatch, NotOffered
+from seambench.contracts.registry import resolve
 from seambench.contracts.scan import ScanRequest
 from seambench.seams.scan.cases import ScanCase
 from seambench.seams.scan.check import _check_filters, unpacked
-from seambench.seams.scan.invariants import check_ways, hold_invariants
+from seambench.seams.scan.invariants import hold_invariants
 from seambench.seams.scan.ways import OUTLETS, Way, all_ways, drawn, hold_way, pairwise
 from seambench_suites.meta import wrong_readers
 from seambench_suites.meta.simulated import SimulatedReader, SimulatedScan
@@ -154,60 +154,6 @@ def test_rows_that_depend_on_the_columns_shown_are_found(outlet: str) -> None:
         all(ask() is None for ask in asked)
 
 
-class _Wrong(SimulatedScan):
-    """A scan that is right as a stream, and wrong through one outlet."""
-
-    outlet = ""
-
-    def to_table(self) -> pa.Table:
-        """All rows, or none."""
-        return self.table.slice(0, 0) if self.outlet == "to_table" else self.table
-
-    def count_rows(self) -> int:
-        """Their number, or one more."""
-        return int(self.table.num_rows) + (self.outlet == "count_rows")
-
-    def head(self, rows: int) -> pa.Table:
-        """The first ones, or as often the very first."""
-        if self.outlet == "head":
-            return pa.concat_tables([self.table.slice(0, 1)] * rows)
-        return self.table.slice(0, rows)
-
-    def limit(self, rows: int) -> SimulatedScan:
-        """As many, or none of them."""
-        most = 0 if self.outlet == "limit" else rows
-        return SimulatedScan(self.table.slice(0, most), None)
-
-    def lazy(self) -> pl.LazyFrame:
-        """All rows, or none that a filter is put to."""
-        frame = pl.from_arrow(self.table)
-        assert isinstance(frame, pl.DataFrame)
-        return frame.lazy().filter(pl.lit(self.outlet not in ("lazy", "numbered")))
-
-
-class _WrongReader(SimulatedReader):
-    """Gives such scans."""
-
-    outlet = ""
-
-    def open(self, request: ScanRequest) -> _Wrong:
-        """The right rows, and an outlet that may be wrong."""
-        scan = _Wrong(super().open(request).table, request.batch_rows)
-        scan.outlet = self.outlet
-        return scan
-
-
-@pytest.mark.parametrize("outlet", ["to_table", "count_rows", "head", "limit", "lazy", "numbered"])
-def test_an_outlet_that_gives_other_rows_is_found(outlet: str) -> None:
-    """Each outlet is compared with the plain stream, whatever the settings."""
-    reader, right = _WrongReader(), _WrongReader()
-    reader.outlet = outlet
-    case = _case(f"{_TABLE}/snapshot")
-    assert check_ways(case, right, {"outlet": outlet}) == {"closed": ""}
-    with pytest.raises(Mismatch, match=outlet):
-        check_ways(case, reader, {"outlet": outlet})
-
-
 @pytest.mark.parametrize(
     ("outlet", "why"),
     [
@@ -220,7 +166,7 @@ def test_rows_without_columns_are_asked_of_no_engine(outlet: str, why: str) -> N
     """To such an engine they would be none, so that nothing would be compared."""
     with unpacked(_case(f"{_TABLE}/snapshot")) as request:
         way = Way(outlet, None, 1, None, filtered=False)
-        assert hold_way(_WrongReader(), replace(request, columns=[]), way, "") == why
+        assert hold_way(resolve("scan", "auto"), replace(request, columns=[]), way, "") == why
 
 
 @pytest.mark.parametrize("filtered", [False, True])
@@ -228,7 +174,7 @@ def test_an_engine_is_held_to_the_same_rows(filtered: bool) -> None:
     """With a condition to those that meet it, without one to all."""
     with unpacked(_case(f"{_TABLE}/snapshot")) as request:
         way = Way("dataset in DuckDB", None, 1, None, filtered=filtered)
-        assert hold_way(_WrongReader(), request, way, "a seed") is None
+        assert hold_way(resolve("scan", "auto"), request, way, "a seed") is None
 
 
 def test_the_pass_says_why_an_outlet_is_closed() -> None:

@@ -101,18 +101,6 @@ def _filtered(write: WriteSpec, where: str) -> list[Row]:
     return rows
 
 
-class NullsAreZero(SimulatedReader):
-    """Hands out a zero where a bigint is null."""
-
-    def open(self, request: ScanRequest) -> SimulatedScan:
-        """Fill nulls."""
-        scan = super().open(request)
-        for at, field in enumerate(scan.table.schema):
-            if pa.types.is_int64(field.type):
-                scan.table = scan.table.set_column(at, field, scan.table[at].fill_null(0))
-        return scan
-
-
 class DeletesAlwaysWin(SimulatedReader):
     """Lets a delete win over a row that is newer."""
 
