@@ -19,6 +19,7 @@ from seamkit.tables.hudi.indexes.metadata import BloomIndex
 from seamkit.tables.hudi.listing.metadata_table import MetadataTable
 from seamkit.tables.hudi.table import HudiTable
 from seamkit.tables.hudi.timeline.timeline import load_timeline
+from seamkit_tests.samples.calls import calls_of
 from seamkit_tests.samples.damage import replace_in
 from seamkit_tests.samples.golden_tables import unpack_table
 from seamkit_tests.samples.hudi_scans import filtered
@@ -43,17 +44,10 @@ def _opened(
     """Partitions whose base files a read opens; its rows must be those of a whole read."""
     names = [*scan.schema.names, "_hoodie_record_key"]
     whole = HudiTable(str(folder), listing="files").scan(names).to_table()
-    opened: set[str] = set()
-    original = KeyedParquetReader.__init__
-
-    def noting(self: KeyedParquetReader, storage: Storage, path: str, *further: Any) -> None:
-        opened.add(path[2])
-        original(self, storage, path, *further)
-
     with monkeypatch.context() as patch:
-        patch.setattr(KeyedParquetReader, "__init__", noting)
+        opened = calls_of(patch, KeyedParquetReader, "__init__")
         assert bag(scan.to_table()) == bag(whole.filter(condition).select(scan.schema.names))
-    return "".join(sorted(opened))
+    return "".join(sorted({call.args[2][2] for call in opened}))
 
 
 @pytest.mark.parametrize(

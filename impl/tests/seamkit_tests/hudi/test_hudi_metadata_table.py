@@ -13,6 +13,7 @@ from seamkit.tables.hudi.planning import Plan, Planner
 from seamkit.tables.hudi.timeline.timeline import load_timeline
 from seamkit.tables.hudi.timeline.window import NOW
 from seamkit_tests import GOLDEN
+from seamkit_tests.samples.calls import calls_of
 
 _GOLDEN = GOLDEN
 _TABLES = sorted(path.stem for path in _GOLDEN.glob("listing-*.zip"))
@@ -42,17 +43,10 @@ def test_slices_are_those_of_the_folders(table: Path) -> None:
 
 def test_no_folder_of_the_data_is_listed(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The metadata table alone says what there is."""
-    listed: list[str] = []
-    original = Storage.list
-
-    def spy(self: Storage, folder: str = "") -> object:
-        listed.append(self.full(folder))
-        return original(self, folder)
-
-    monkeypatch.setattr(Storage, "list", spy)
+    listed = calls_of(monkeypatch, Storage, "list")
     _plan(table)
 
-    assert all("/.hoodie" in folder for folder in listed)
+    assert all("/.hoodie" in call.args[0].full((*call.args, "")[1]) for call in listed)
 
 
 def test_auto_asks_the_metadata_table_where_looking_is_slow(table: Path) -> None:

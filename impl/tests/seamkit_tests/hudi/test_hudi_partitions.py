@@ -21,6 +21,7 @@ from seamkit.scan.units import ReadUnit
 from seamkit.tables.hudi.config.properties import TableConfig, load_config
 from seamkit.tables.hudi.listing.files import PartitionColumns, partition_schema
 from seamkit.tables.hudi.table import HudiTable
+from seamkit_tests.samples.calls import calls_of
 from seamkit_tests.samples.damage import replace_in
 from seamkit_tests.samples.golden_tables import unpack_table
 from seamkit_tests.samples.hudi_files import properties_text
@@ -264,21 +265,13 @@ def test_no_file_of_a_ruled_out_partition_is_opened(
     table = HudiTable(str(unpack_table("mor-v9-partitioned", tmp_path)))
     everything = scan_on(table, path, ["k", "region"]).to_table()
     scan = scan_on(table, path, ["k"], filter=pc.field("region") == "ASIA")
-    opened: list[str] = []
-    for name in ("open", "map"):
-        original = getattr(Storage, name)
-
-        def spy(self: Storage, file: str, call: Any = original) -> Any:
-            opened.append(file)
-            return call(self, file)
-
-        monkeypatch.setattr(Storage, name, spy)
+    opened = calls_of(monkeypatch, Storage, "open", "map")
 
     found = scan.to_table()
 
     expected = everything.filter(pc.field("region") == "ASIA").select(["k"])
     assert sorted(found["k"].to_pylist()) == sorted(expected["k"].to_pylist())
-    assert {file.split("/")[0] for file in opened} == {"region=ASIA"}
+    assert {call.args[1].split("/")[0] for call in opened} == {"region=ASIA"}
     assert scan.explain().count("its partition does not meet the filter") == 2
 
 

@@ -14,6 +14,7 @@ from seambase.errors import InputError, RefusedError, UsageError
 from seamkit.core.border import NativeMemoryError
 from seamkit.files.parquet import ParquetReader
 from seamkit.tables.hudi.table import HudiTable
+from seamkit_tests.samples.calls import calls_of
 from seamkit_tests.samples.golden_tables import unpack_table
 from seamkit_tests.samples.hudi_scans import scan_on
 from seamkit_tests.samples.outlets import bag
@@ -134,16 +135,9 @@ def test_a_filter_on_the_key_spares_the_base_where_no_key_can_meet_it(
     events: Path, monkeypatch: pytest.MonkeyPatch, key: str
 ) -> None:
     """The rows are those of a filter after the merge; a base without such keys is not read."""
-    read: list[object] = []
-    original = ParquetReader.batches
-
-    def spy(self: ParquetReader, *args: object, **options: object) -> object:
-        read.append(args)
-        return original(self, *args, **options)  # type: ignore[arg-type]
-
     table = HudiTable(str(events))
     whole = table.scan(path="merge").to_table()
-    monkeypatch.setattr(ParquetReader, "batches", spy)
+    read = calls_of(monkeypatch, ParquetReader, "batches")
     found = table.scan(path="merge", filter=pc.field("k") == key).to_table()
     assert found.to_pylist() == [row for row in whole.to_pylist() if row["k"] == key]
     # The base holds keys from "deleted" to "updated"; its filter of keys tells the others apart.

@@ -21,17 +21,18 @@ import pytest
 from seambase.errors import RefusedError
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.storage import Storage
-from seamkit.scan.core_merges import LogIndex
 from seamkit.scan.units import DataFile, ReadContext, ReadUnit
 from seamkit.tables.hudi.base_files import open_slice_base
 from seamkit.tables.hudi.config.properties import load_config
 from seamkit.tables.hudi.listing.files import BaseFile, FileSlice, LogFile
+from seamkit.tables.hudi.merge import fold
 from seamkit.tables.hudi.merge.fold import SliceChanges
 from seamkit.tables.hudi.merge.keys import OPERATION, LogSource
 from seamkit.tables.hudi.timeline.timeline import load_timeline
 from seamkit.tables.hudi.timeline.window import NOW
 from seamkit_tests.hudi.test_positions import array, bitmap_32, bitmap_64
 from seamkit_tests.samples.avro_schemas import optional, record
+from seamkit_tests.samples.calls import calls_of
 from seamkit_tests.samples.hudi_files import properties_text
 from seamkit_tests.samples.hudi_log_bytes import (
     INSTANT,
@@ -419,13 +420,7 @@ def test_deletes_by_position_are_a_mask_where_they_win(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, order: Any, mode: str, is_mask: bool
 ) -> None:
     """No index is made of them unless ordering values must be compared with the base's."""
-    made: list[int] = []
-
-    def counting(*args: Any, **options: Any) -> LogIndex:
-        made.append(1)
-        return LogIndex(*args, **options)
-
-    monkeypatch.setattr("seamkit.tables.hudi.merge.fold.LogIndex", counting)
+    made = calls_of(monkeypatch, fold, "LogIndex")
     base = [("a", "x", 1, 5), ("b", "y", 1, 3), ("c", "z", 1, 5), ("d", "w", 1, 5)]
     log = Log().deletes(("a", order), ("b", order), at=[0, 1]).deletes(("c", None), at=[2])
 
@@ -433,7 +428,7 @@ def test_deletes_by_position_are_a_mask_where_they_win(
 
     older = [] if is_mask else [("a", "x", 1, 5)]  # its ordering value is above the delete's
     assert rows == [*older, ("d", "w", 1, 5)]
-    assert made == ([] if is_mask else [1])
+    assert len(made) == (0 if is_mask else 1)
 
 
 @PATHS

@@ -17,6 +17,7 @@ from seambase.dataset import ScanDataset
 from seambase.errors import RefusedError, UsageError
 from seamkit.scan.arguments import ScanOptions
 from seamkit.scan.unit_scan import UnitScan
+from seamkit_tests.samples.calls import calls_of
 from seamkit_tests.scan.units import plan, write_unit
 
 _NAN, _INF = float("nan"), float("inf")
@@ -166,20 +167,13 @@ def test_polars_hands_down_what_arrow_tests_alike(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of a condition with a part over floating-point numbers, the other parts prune files."""
-    asked: list[tuple[list[str], str]] = []
-    scanner = ScanDataset.scanner
-
-    def noted(self: ScanDataset, **request: Any) -> Any:
-        asked.append((request["columns"], str(request["filter"])))
-        return scanner(self, **request)
-
-    monkeypatch.setattr(ScanDataset, "scanner", noted)
+    asked = calls_of(monkeypatch, ScanDataset, "scanner")
     frame = _scan(tmp_path, _FLOATS).lazy().filter((_K == 4) & (_F > 1.0) & (_T != "b"))
 
     assert frame.select("t").collect().rows() == [("",)]
-    columns, condition = asked[-1]
-    assert sorted(columns) == ["f", "k", "t"]
-    assert condition in ('((k == 4) and (t != "b"))', '((t != "b") and (k == 4))')
+    request = asked[-1].named
+    assert sorted(request["columns"]) == ["f", "k", "t"]
+    assert str(request["filter"]) in ('((k == 4) and (t != "b"))', '((t != "b") and (k == 4))')
 
 
 def test_values_alone_keep_their_rows(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ import pytest
 
 import seamkit
 from seamkit.scan.unit_scan import UnitScan
+from seamkit_tests.samples.calls import calls_of
 from seamkit_tests.samples.golden_tables import unpack
 from seamkit_tests.scan.units import plan, write_unit
 
@@ -190,14 +191,7 @@ def test_polars_reads_the_file_for_queries_without_a_column_of_ours(
     scan: UnitScan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """We are asked for rows by queries of a column of ours, and by no other."""
-    asked: list[Any] = []
-    original = UnitScan._open_for_engine
-
-    def noted(self: UnitScan, *arguments: Any, **named: Any) -> Any:
-        asked.append(arguments)
-        return original(self, *arguments, **named)
-
-    monkeypatch.setattr(UnitScan, "_open_for_engine", noted)
+    asked = calls_of(monkeypatch, UnitScan, "_open_for_engine")
     clean = copy.copy(scan)  # what is under masks is ours for Polars
     clean.plan = plan(_SCHEMA, *(one for one in scan.plan.units if one.changes is None))
     frame = clean.lazy()

@@ -1,24 +1,22 @@
 """A dataset that keeps decoded events answers as one that reads anew, whatever was asked before."""
 
 import functools
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from seamkit.avro.decoder import AvroDecoder
-from seamkit.avro.schema import AvroType
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.file_cache import Kept
 from seamkit.scan.core_merges import KEEP, REMOVE
 from seamkit.scan.events_cache import EventsCache, Matches
 from seamkit.scan.units import ReadContext
+from seamkit.tables.hudi.merge import records
 from seamkit.tables.hudi.merge.fold import SliceChanges
 from seamkit.tables.hudi.table import HudiTable
+from seamkit_tests.samples.calls import calls_of
 from seamkit_tests.samples.golden_tables import unpack_table
 from seamkit_tests.samples.hudi_scans import changes_of, counted_loads
 from seamkit_tests.samples.outlets import bag
@@ -77,19 +75,11 @@ def test_a_first_query_of_duckdb_decodes_logs_once(
 ) -> None:
     """Its columns are known when masks are made: neither logs nor single columns are read again."""
     scan = HudiTable(str(unpack_table(name, tmp_path))).scan()
-    loads: list[tuple[str, Sequence[str]]] = []
-    for word in ("load", "further"):
-        own = getattr(SliceChanges, word)
-
-        def noted(self: SliceChanges, *args: Any, word: str = word, own: Any = own) -> Any:
-            loads.append((word, args[0]))
-            return own(self, *args)
-
-        monkeypatch.setattr(SliceChanges, word, noted)
+    loads = calls_of(monkeypatch, SliceChanges, "load", "further")
     with duckdb.connect() as connection:
         connection.execute("SET threads = 1")
         shown = scan.relation(connection).select(*columns).to_arrow_table()
-    assert [(word, set(names)) for word, names in loads] == [("load", set(columns))]
+    assert [(call.name, set(call.args[1])) for call in loads] == [("load", set(columns))]
     assert bag(shown) == bag(scan.to_table().select(columns))
 
 
@@ -100,16 +90,10 @@ def test_further_columns_are_decoded_without_keys_and_deletes(
     (changes,) = changes_of(HudiTable(str(unpack_table("mor-v9-types", tmp_path))))
     cache, context = EventsCache(1 << 20), ReadContext(TrackedAllocator(), [])
     cache.load(changes, ["s"], context)
-    decoded: list[list[str]] = []
-
-    def noted(writer: AvroType, schema: pa.Schema, *args: Any, **options: Any) -> AvroDecoder:
-        decoded.append(schema.names)
-        return AvroDecoder(writer, schema, *args, **options)
-
-    monkeypatch.setattr("seamkit.tables.hudi.merge.records.AvroDecoder", noted)
+    decoded = calls_of(monkeypatch, records, "AvroDecoder")
     events = cache.load(changes, ["i", "s"], context)
     assert not isinstance(events, np.ndarray)
-    assert set(map(tuple, decoded)) == {("i",)}
+    assert {tuple(call.args[1].names) for call in decoded} == {("i",)}
     whole = changes.load(["i", "s"], context)
     assert not isinstance(whole, np.ndarray)
     assert events.data.equals(whole.data)

@@ -14,6 +14,7 @@ from seamkit.files import file_cache
 from seamkit.files.file_cache import KEPT, Kept
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.storage import Storage
+from seamkit_tests.samples.calls import calls_of
 from seamkit_tests.samples.golden_tables import unpack_table
 from seamkit_tests.scan.kept import Read, by_parts, by_relation, by_stream, check_a_commit_is_seen
 
@@ -79,17 +80,10 @@ def test_a_file_that_is_written_anew_is_read_anew(tmp_path: Path) -> None:
 def test_a_footer_is_parsed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A later reader of the same file is given the footer that an earlier one read."""
     pq.write_table(pa.table({"a": [1, 2]}), tmp_path / "a.parquet", store_schema=False)
-    given: list[bool] = []
-    original = pq.ParquetFile
-
-    def noting(source: Any, **options: Any) -> Any:
-        given.append(options.get("metadata") is not None)
-        return original(source, **options)
-
-    monkeypatch.setattr(pq, "ParquetFile", noting)
+    given = calls_of(monkeypatch, pq, "ParquetFile")
     for _ in range(2):
         assert ParquetReader(Storage(str(tmp_path)), "a.parquet").num_rows == 2
-    assert given == [False, True]
+    assert [call.named.get("metadata") is not None for call in given] == [False, True]
 
 
 def test_a_file_that_was_just_written_has_no_identity(

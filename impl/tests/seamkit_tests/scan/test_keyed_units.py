@@ -23,6 +23,7 @@ from seamkit.scan.arguments import ScanOptions
 from seamkit.scan.core_merges import LogIndex, RowNumbers, assemble
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import DataFile, LoadedEvents, ReadContext, ReadUnit
+from seamkit_tests.samples.calls import calls_of
 from seamkit_tests.scan.units import open_file, plan, positions, write_unit
 
 _ROWS = 1000
@@ -190,14 +191,7 @@ def test_a_filter_on_keys_leaves_row_groups_unread(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Statistics of keys count below a merge; those of values that events change do not."""
-    read: list[list[int]] = []
-    original = ParquetReader.batches
-
-    def spy(self: ParquetReader, *args: Any, **options: Any) -> Any:
-        read.append(list(options["row_groups"]))
-        return original(self, *args, **options)
-
-    monkeypatch.setattr(ParquetReader, "batches", spy)
+    read = calls_of(monkeypatch, ParquetReader, "batches")
     unit = _unit(folder, KeyedRows(_changed(CHANGED), GONE))
 
     def ids(condition: pc.Expression) -> set[int]:
@@ -206,9 +200,9 @@ def test_a_filter_on_keys_leaves_row_groups_unread(
         return set(found.to_table()["id"].to_pylist())
 
     assert ids(pc.field("id") == 250) == {250}
-    assert {group for groups in read for group in groups} == {5}
+    assert {group for call in read for group in call.named["row_groups"]} == {5}
     assert ids(pc.field("v") == -250) == {250}
-    assert {group for groups in read for group in groups} == set(range(12))
+    assert {group for call in read for group in call.named["row_groups"]} == set(range(12))
     assert ids(pc.field("v") == -801) == {801}  # only the events have it
 
 
@@ -347,16 +341,9 @@ def test_matches_are_found_once_for_all_reads_of_a_dataset(
         write_unit(tmp_path, "base", _BASE, group_rows=100), changes=KeyedRows(_changed([7]), [8])
     )
     dataset = UnitScan(plan(_BASE.schema, unit), _BASE.schema.names).dataset()
-    met: list[int] = []
-    original = FoldedEvents.meet
-
-    def counting(self: FoldedEvents, batch: pa.RecordBatch, *args: Any) -> RowNumbers:
-        met.append(batch.num_rows)
-        return original(self, batch, *args)
-
-    monkeypatch.setattr(FoldedEvents, "meet", counting)
+    met = calls_of(monkeypatch, FoldedEvents, "meet")
     for _ in range(3):
         assert dataset.to_table(columns=["v"]).num_rows == _ROWS - 1
         assert dataset.to_table(columns=["s"], filter=pc.field("v") == -7).num_rows == 1
 
-    assert sum(met) == _ROWS
+    assert sum(call.args[1].num_rows for call in met) == _ROWS

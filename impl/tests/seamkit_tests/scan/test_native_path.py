@@ -14,6 +14,7 @@ from seamkit.files.parquet import ParquetReader
 from seamkit.files.storage import Storage
 from seamkit.scan.native_path import native_rows
 from seamkit.scan.units import Wanted
+from seamkit_tests.samples.calls import calls_of
 
 _ROWS = 1000
 _TABLE = pa.table(
@@ -110,20 +111,14 @@ def test_other_columns_are_read_only_where_rows_are_left(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of a group that statistics leave and the filter empties, the filter's columns are enough."""
-    read: list[tuple[list[str], list[int]]] = []
-    original = ParquetReader.batches
-
-    def spy(self: ParquetReader, schema: pa.Schema, *args: object, **options: object) -> object:
-        read.append((schema.names, list(options["row_groups"])))  # type: ignore[call-overload]
-        return original(self, schema, *args, **options)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(ParquetReader, "batches", spy)
+    watched = calls_of(monkeypatch, ParquetReader, "batches")
     begins = pc.match_substring(pc.field("text"), "text 9")
     condition = (pc.field("id") < 150) & (pc.field("word") == "w3") & begins
 
     found = _read(folder, _wanted(["text", "list"], condition, ["id", "word", "text"]))
 
     assert found.num_rows == _TABLE.filter(condition).num_rows > 0
+    read = [(call.args[1].names, list(call.named["row_groups"])) for call in watched]
     groups = {group for names, groups in read if "id" in names for group in groups}
     assert groups == {0, 1}
     assert [groups for names, groups in read if names == ["list"]] == [[0]]

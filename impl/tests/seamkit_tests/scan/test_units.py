@@ -5,7 +5,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +19,7 @@ from seamkit.files.statistics import FileStatistics
 from seamkit.scan.arguments import ScanOptions
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import DataFile, Mask, ReadUnit, UnitsInTime
+from seamkit_tests.samples.calls import calls_of
 from seamkit_tests.scan.units import known_of, open_file, plan, positions, write_unit
 
 _ROWS = 1000
@@ -117,20 +117,13 @@ def test_positions_count_over_row_groups_that_are_not_read(
 ) -> None:
     """Groups that statistics or the mask rule out are left out, and the others' rows are right."""
     gone = [5, *range(200, 300), 301, 899, 999]
-    read: set[int] = set()
-    original = ParquetReader.batches
-
-    def spy(self: ParquetReader, *args: Any, **options: Any) -> Any:
-        read.update(options["row_groups"])
-        return original(self, *args, **options)
-
-    monkeypatch.setattr(ParquetReader, "batches", spy)
+    read = calls_of(monkeypatch, ParquetReader, "batches")
     unit = write_unit(folder, "groups", _TABLE, gone)
 
     found = UnitScan(plan(_TABLE.schema, unit), ["id", "text"], condition).to_table()
 
     assert found.equals(expected(_TABLE, gone, condition, ["id", "text"]))
-    assert sorted(read) == groups
+    assert sorted({group for call in read for group in call.named["row_groups"]}) == groups
 
 
 @pytest.mark.parametrize("threads", [1, 4])
