@@ -18,22 +18,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from seambase.errors import InputError, RefusedError
 from seambench.bench import delayed_storage
 from seambench.contracts.common import Kind
 from seambench.contracts.scan import Scan, ScanRequest
 from seambench.formats.hudi import bundle
-from seambench_impl.peers.peer_scan import (
-    PeerScan,
-    import_peer,
-    installed_version,
-    plain_schema,
-    plain_table,
-    select_columns,
-)
-from seambench_impl.peers.pyarrow import newest_base_files
+from seambench_impl.peers.peer_scan import PeerScan, import_peer, plain_table
+from seambench_impl.peers.pyarrow import OF_BASE_FILES, BaseFilesReader
 from seambench_impl.peers.spark.frames import SparkScan, open_frame
 from seambench_impl.scan import AutoReader
 from seambench_impl.scan_engine import EngineReader
@@ -46,44 +37,13 @@ if TYPE_CHECKING:
 _BATCH_ROWS = 131_072
 _KEPT_BYTES = 512 << 20
 _FAR_SECONDS = 0.03
-_OF_FILES: Mapping[str, bool] = {
-    "formats.hudi": True,
-    "query.read-optimized": True,
-    "table-version.6": True,
-    "table-version.9": True,
-}
 
 
-class _FilesReader:
-    """Base files of a Hudi table by the reader of an engine."""
-
-    name: str
-    package: str
-    kind: Kind = "peer"
-    capabilities: Mapping[str, bool] = _OF_FILES
-
-    def __init__(self) -> None:
-        self.version = installed_version(self.package, self.name, "peers")
-
-    def open(self, request: ScanRequest) -> Any:
-        """List the base files and read the schema of the first."""
-        if request.query != "read-optimized" or request.as_of or request.where or request.strict:
-            raise RefusedError(f"{self.name} reads base files alone, without filter and instant")
-        files = [str(path) for path in newest_base_files(Path(request.table))]
-        if not files:
-            raise InputError(f"{request.table} has no base file")
-        schema = select_columns(pq.read_schema(files[0]), request.columns)
-        return self._scan(request, files, plain_schema(schema))
-
-    def _scan(self, request: ScanRequest, files: list[str], schema: pa.Schema) -> Any:
-        raise NotImplementedError
-
-
-class DuckDBFiles(_FilesReader):
+class DuckDBFiles(BaseFilesReader):
     """DuckDB: `read_parquet(files)`."""
 
     name = package = "duckdb"
-    capabilities: Mapping[str, bool] = {**_OF_FILES, "relation": True}
+    capabilities: Mapping[str, bool] = {**OF_BASE_FILES, "relation": True}
 
     def _scan(self, request: ScanRequest, files: list[str], schema: pa.Schema) -> Any:
         return _DuckDBScan(self, request, files, schema)
@@ -113,11 +73,11 @@ class _DuckDBScan(PeerScan):
                 yield batch if names else batch.select([])
 
 
-class PolarsFiles(_FilesReader):
+class PolarsFiles(BaseFilesReader):
     """Polars: `scan_parquet(files)`; in queries its SQL."""
 
     name = package = "polars"
-    capabilities: Mapping[str, bool] = {**_OF_FILES, "sql": True}
+    capabilities: Mapping[str, bool] = {**OF_BASE_FILES, "sql": True}
 
     def _scan(self, request: ScanRequest, files: list[str], schema: pa.Schema) -> Any:
         polars = import_peer("polars", self.name, "peers")
@@ -171,7 +131,7 @@ class PolarsFrame(AutoReader):
         return _PolarsScan(self, request, scan.lazy(), scan.schema) if scan.schema.names else scan
 
 
-class Arro3Files(_FilesReader):
+class Arro3Files(BaseFilesReader):
     """arro3: `read_parquet(file)`, file by file."""
 
     name, package = "arro3", "arro3-io"
@@ -192,11 +152,11 @@ class Arro3Files(_FilesReader):
         return PeerScan(self, request, schema, read)
 
 
-class SparkFiles(_FilesReader):
+class SparkFiles(BaseFilesReader):
     """Spark: `read.parquet(files)`."""
 
     name, package = "spark", "pyspark"
-    capabilities: Mapping[str, bool] = {**_OF_FILES, "sql": True}
+    capabilities: Mapping[str, bool] = {**OF_BASE_FILES, "sql": True}
 
     def _scan(self, request: ScanRequest, files: list[str], schema: pa.Schema) -> SparkScan:
         named = replace(request, columns=schema.names)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -20,7 +20,15 @@ from seambench.contracts.common import Kind, Stage
 from seambench.contracts.scan import ScanRequest
 from seambench.formats.hive.golden import DESCRIPTOR
 from seambench_impl.peers import XFAILS
-from seambench_impl.peers.peer_scan import Opened, SnapshotReader, opened, select_columns
+from seambench_impl.peers.peer_scan import (
+    Opened,
+    PeerScan,
+    SnapshotReader,
+    installed_version,
+    opened,
+    plain_schema,
+    select_columns,
+)
 from seambench_impl.peers.peer_writer import CODEC, DICTIONARY, GROUP_ROWS, FileWriter
 
 # A base file's name: file id, write token, instant. Log files start with a dot.
@@ -41,76 +49,87 @@ def newest_base_files(table: Path) -> list[Path]:
     return sorted(path for _, path in newest.values())
 
 
-class PyarrowReader:
-    """The read-optimised view of a table, read by pyarrow alone."""
+OF_BASE_FILES: Mapping[str, bool] = {
+    "formats.hudi": True,
+    "query.read-optimized": True,
+    "table-version.6": True,
+    "table-version.9": True,
+}
 
-    name = "pyarrow"
-    version = str(pa.__version__)
+
+class BaseFilesReader:
+    """The read-optimised view of a Hudi table by what reads Parquet files and knows no Hudi."""
+
+    name: str
+    package: str
     kind: Kind = "peer"
+    capabilities: Mapping[str, bool] = OF_BASE_FILES
+
+    def __init__(self) -> None:
+        self.version = installed_version(self.package, self.name, "peers")
+
+    def open(self, request: ScanRequest) -> Any:
+        """List the base files and read the schema of the first."""
+        if request.query != "read-optimized":
+            raise RefusedError(f"{self.name} reads base files alone, not as {request.query}")
+        if request.as_of is not None or request.where is not None or request.strict:
+            raise RefusedError(
+                f"{self.name} takes neither an instant, a filter as text, nor strict"
+            )
+        files = [str(path) for path in newest_base_files(Path(request.table))]
+        if not files:
+            raise InputError(f"{request.table} has no base file")
+        try:
+            whole = pq.read_schema(files[0])
+        except (pa.ArrowException, OSError) as error:
+            raise InputError(f"{request.table}: not readable as Parquet ({error})") from error
+        schema = select_columns(whole, request.columns)
+        return self._scan(request, files, plain_schema(schema))
+
+    def _scan(self, request: ScanRequest, files: list[str], schema: pa.Schema) -> Any:
+        """A scan of the files, of the columns that are asked for."""
+        raise NotImplementedError
+
+
+class PyarrowReader(BaseFilesReader):
+    """pyarrow alone: its dataset of the files."""
+
+    name = package = "pyarrow"
     capabilities: Mapping[str, bool] = {
-        "formats.hudi": True,
+        **OF_BASE_FILES,
         "formats.parquet": True,
-        "query.read-optimized": True,
-        "table-version.6": True,
-        "table-version.9": True,
         "pushdown": True,
     }
     #: What conformance is known to find in it.
     xfails = XFAILS / "pyarrow.toml"
 
-    def open(self, request: ScanRequest) -> _PyarrowScan:
-        """List the base files and read the schema of the first."""
-        if request.query != "read-optimized":
-            raise RefusedError(f"pyarrow reads base files alone; it has no {request.query} query")
-        if request.as_of is not None or request.where is not None or request.strict:
-            raise RefusedError("pyarrow takes neither an instant, nor a filter as text, nor strict")
-        files = newest_base_files(Path(request.table))
-        if not files:
-            raise InputError(f"{request.table} has no base file")
-        return _PyarrowScan(files, request)
+    def _scan(self, request: ScanRequest, files: list[str], schema: pa.Schema) -> PeerScan:
+        return _PyarrowScan(self, request, files, schema)
 
 
-class _PyarrowScan:
-    def __init__(self, files: list[Path], request: ScanRequest) -> None:
-        self._request = request
-        self._names = [str(file) for file in files]
-        try:
-            whole = ds.dataset(self._names, format="parquet").schema
-        except (pa.ArrowException, OSError) as error:
-            raise InputError(f"{request.table}: not readable as Parquet ({error})") from error
-        self._schema = select_columns(whole, request.columns)
-        self._whole = whole
-        self._report = ScanReport(paths={"native": len(files)})
-
-    @property
-    def schema(self) -> pa.Schema:
-        """Schema of the batches: the requested columns in the requested order."""
-        return self._schema
-
-    def to_reader(self) -> pa.RecordBatchReader:
-        """A stream of batches, files in order."""
-        options = {}
-        if self._request.batch_rows is not None:
-            options["batch_size"] = self._request.batch_rows
-        scanner = ds.dataset(self._names, schema=self._whole, format="parquet").scanner(
-            columns=self._schema.names, use_threads=self._request.threads != 1, **options
-        )
-        self._report.rows = 0
-        return pa.RecordBatchReader.from_batches(self._schema, self._counted(scanner.to_reader()))
+class _PyarrowScan(PeerScan):
+    def __init__(
+        self, reader: PyarrowReader, request: ScanRequest, files: list[str], schema: pa.Schema
+    ) -> None:
+        super().__init__(reader, request, schema, self._read)
+        self._files = files
 
     def dataset(self) -> ds.Dataset:
         """The dataset that pyarrow itself makes of the files."""
-        return ds.dataset(self._names, schema=self._schema, format="parquet")
+        return ds.dataset(self._files, schema=self.schema, format="parquet")
 
     def report(self) -> ScanReport:
         """Number of files, and rows of the last read."""
-        return self._report
+        return replace(super().report(), paths={"native": len(self._files)})
 
-    def _counted(self, reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
-        with reader:
-            for batch in reader:
-                self._report.rows += batch.num_rows
-                yield batch
+    def _read(self, names: list[str]) -> pa.RecordBatchReader:
+        rows = self._request.batch_rows
+        scanner = ds.dataset(self._files, format="parquet").scanner(
+            columns=names,
+            use_threads=self._request.threads != 1,
+            **({} if rows is None else {"batch_size": rows}),
+        )
+        return scanner.to_reader()
 
 
 _TYPES: Mapping[str, pa.DataType] = {
