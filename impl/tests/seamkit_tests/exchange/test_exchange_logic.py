@@ -22,15 +22,6 @@ def _sent(effects: list[Any]) -> list[int]:
     return [effect.request.sequence for effect in effects if isinstance(effect, Send)]
 
 
-def test_nothing_leaves_before_the_first_request_is_answered() -> None:
-    """Only request 0 tells what the columns are like; the others wait for its answer."""
-    sink = SinkBuffer({7: 1})
-    assert _sent(sink.add_request(7, _data())) == [0]
-    assert sink.add_request(7, _data()) == []
-    assert sink.add_request(7, _data()) == []
-    assert _sent(sink.on_answer(7, 0, None)) == [1, 2]
-
-
 def test_the_original_lets_one_request_go_per_answer() -> None:
     """With `drain="one"` a backlog leaves one by one, as in StarRocks."""
     sink = SinkBuffer({7: 1}, SinkOptions(drain="one"))
@@ -38,17 +29,6 @@ def test_the_original_lets_one_request_go_per_answer() -> None:
         sink.add_request(7, _data())
     assert _sent(sink.on_answer(7, 0, None)) == [1]
     assert _sent(sink.on_answer(7, 1, None)) == [2]
-
-
-@pytest.mark.parametrize("keep_order", [False, True])
-def test_no_more_than_dop_requests_are_in_flight(keep_order: bool) -> None:
-    """Unordered: that many are unanswered. Merging: the window starts at the first unanswered."""
-    sink = SinkBuffer({7: 1}, SinkOptions(pipeline_sink_brpc_dop=2, keep_order=keep_order))
-    for _ in range(6):
-        sink.add_request(7, _data())
-    assert _sent(sink.on_answer(7, 0, None)) == [1, 2]
-    assert _sent(sink.on_answer(7, 2, None)) == ([] if keep_order else [3])
-    assert _sent(sink.on_answer(7, 1, None)) == ([3, 4] if keep_order else [4])
 
 
 def test_the_end_leaves_last_alone_and_once() -> None:
@@ -165,27 +145,6 @@ def test_a_request_that_comes_twice_counts_once() -> None:
     assert receiver.statistics.duplicates == 2
     chunks = [receiver.get_chunk(0)[0] for _ in range(3)]
     assert chunks[2] is None
-
-
-def test_the_original_takes_doubles_for_data() -> None:
-    """With `duplicates="accept"` rows come twice, as in StarRocks' unordered receiver."""
-    receiver = Receiver(1, 1, ReceiverOptions(duplicates="accept"))
-    receiver.on_request(_data(sequence=0))
-    receiver.on_request(_data(sequence=0))
-    assert [receiver.get_chunk(0)[0] is None for _ in range(3)] == [False, False, True]
-
-
-def test_a_merging_receiver_waits_for_gaps_to_close() -> None:
-    """Chunks of a sender come out in the order of their numbers; what waits counts as buffered."""
-    receiver = Receiver(2, 2, ReceiverOptions(keep_order=True))
-    second = Request(1, 1, (Chunk("second", 4),), sequence=1)
-    first = Request(1, 1, (Chunk("first", 4),), sequence=0)
-    receiver.on_request(second)
-    assert not receiver.has_output(1)
-    assert receiver.buffered_bytes == 4
-    receiver.on_request(first)
-    read = [receiver.get_chunk(1)[0] for _ in range(2)]
-    assert [chunk.payload for chunk in read if chunk] == ["first", "second"]
 
 
 def test_an_end_that_comes_before_the_data_is_an_error() -> None:
