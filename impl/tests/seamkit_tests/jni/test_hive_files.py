@@ -1,41 +1,22 @@
-"""Files that Hive's own input formats and serdes read in a JVM give the rows that ours give."""
+"""What Hive's own input formats and serdes are told of a file in a JVM, and what they refuse."""
 
 from pathlib import Path
 
 import pytest
 
 from seambase.errors import InputError, RefusedError
-from seambench.contracts.scan import ScanRequest
 from seambench_impl.jni.hive import hive_loader
-from seambench_impl.scan import AutoReader
-from seambench_impl.scan_jni import JniReader
 from seamkit.core.memory import TrackedAllocator
 from seamkit.offheap.jni.scanner import JniScanner
-from seamkit_tests.samples.golden_tables import unpack
 from seamkit_tests.samples.lacking import OrSkipped
 
 pytestmark = pytest.mark.jvm
-
-TABLES = ["avro-written", "orc-written", "parquet-partitions", "sequence-block", "text-nested"]
-TABLES += ["text-timestamps", "csv-default"]
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _hive() -> None:
     with OrSkipped():
         hive_loader()
-
-
-def rows(reader: AutoReader, request: ScanRequest) -> list[str]:
-    """All rows, in an order of their own."""
-    return sorted(map(repr, reader.open(request).to_reader().read_all().to_pylist()))
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_rows_are_those_of_our_own_readers(name: str, tmp_path: Path) -> None:
-    """Every row and value is ours, fractions of seconds, nesting and partitions included."""
-    request = ScanRequest(str(unpack(f"hive/{name}", tmp_path)))
-    assert rows(JniReader(), request) == rows(AutoReader(), request)
 
 
 def scanned(path: Path, **parameters: str) -> list[dict[str, object]]:
