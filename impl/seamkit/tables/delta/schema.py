@@ -14,7 +14,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
@@ -91,11 +91,11 @@ class TableSchema:
     fields: Sequence[Field]
     mode: MappingMode
     partition_columns: Sequence[str]
-    arrow: pa.Schema = field(init=False)
 
-    def __post_init__(self) -> None:
-        arrow = pa.schema([pa.field(own.name, own.type) for own in self.fields])
-        object.__setattr__(self, "arrow", arrow)
+    @cached_property
+    def arrow(self) -> pa.Schema:
+        """The columns as Arrow has them."""
+        return pa.schema([pa.field(own.name, own.type) for own in self.fields])
 
     @cached_property
     def by_name(self) -> Mapping[str, Field]:

@@ -12,7 +12,6 @@ import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from dataclasses import field as attribute
 from functools import cached_property
 from typing import Any, TypeVar, overload
 
@@ -390,11 +389,11 @@ class TableSchema:
     primary_keys: Sequence[str]
     options: Mapping[str, str]
     where: str
-    arrow: pa.Schema = attribute(init=False)
 
-    def __post_init__(self) -> None:
-        arrow = pa.schema([pa.field(own.name, own.type) for own in self.fields])
-        object.__setattr__(self, "arrow", arrow)
+    @cached_property
+    def arrow(self) -> pa.Schema:
+        """The columns as Arrow has them."""
+        return pa.schema([pa.field(own.name, own.type) for own in self.fields])
 
     @cached_property
     def by_name(self) -> Mapping[str, Field]:
