@@ -62,7 +62,7 @@ def test_a_commit_between_two_scans_is_seen(tmp_path: Path, name: str, read: Rea
     last = max(p.name.split(".")[0].split("_")[0] for p in folder.iterdir() if "commit" in p.name)
     completed = [p for p in folder.glob(f"{last}*") if p.suffix == ".deltacommit"]
     assert completed
-    check_a_commit_is_seen(completed, tmp_path, lambda: read(table), lambda: read(table))
+    check_a_commit_is_seen(completed, tmp_path, lambda: read(table))
 
 
 def test_a_file_that_is_written_anew_is_read_anew(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def test_a_commit_between_two_scans_is_seen(tmp_path: Path) -> None:
     table = unpack_table("mor-v9-types", tmp_path)
     _age(tmp_path)
     completed = max((table / ".hoodie/timeline").glob("*.deltacommit"))
-    check_a_commit_is_seen([completed], tmp_path, lambda: _rows(table), lambda: _rows(table))
+    check_a_commit_is_seen([completed], tmp_path, lambda: _rows(table))
 
 
 def test_a_file_that_is_written_anew_is_read_anew(tmp_path: Path) -> None:
@@ -154,4 +154,4 @@ def test_a_write_between_two_plans_is_seen_by_the_metadata_table(tmp_path: Path)
     newest = max(path.name[:17] for path in timelines[0].glob("2*_*"))
     moved = [path for own in timelines for path in own.glob(f"{newest}_*")]
     assert len(moved) == 2
-    check_a_commit_is_seen(moved, tmp_path, lambda: _rows(table), lambda: _rows(table))
+    check_a_commit_is_seen(moved, tmp_path, lambda: _rows(table))

@@ -217,7 +217,7 @@ def test_a_commit_between_two_processes_is_seen(tmp_path: Path) -> None:
         forget()
         return by_relation(table)
 
-    check_a_commit_is_seen([completed], tmp_path, later, lambda: by_relation(table))
+    check_a_commit_is_seen([completed], tmp_path, later)
 
 
 @pytest.mark.usefixtures("folder")
