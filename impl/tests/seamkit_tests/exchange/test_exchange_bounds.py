@@ -6,7 +6,6 @@ import resource
 import socket
 import struct
 import threading
-import time
 import weakref
 from collections.abc import Iterator
 from dataclasses import replace
@@ -37,6 +36,7 @@ from seamkit_tests.samples.exchange_samples import (
     sample_batch,
     send,
     sink_to,
+    until,
 )
 
 
@@ -196,7 +196,7 @@ def test_nothing_leaves_after_cancel() -> None:
     driver = sink.driver()
     way.gate.release()
     driver.write(sample_batch(0, 10))
-    _until(lambda: len(way.sent) == 1)
+    until(lambda: len(way.sent) == 1)
     way.on_answer(Answer(0, 0))  # the window opens
     for number in range(60):
         driver.write(sample_batch(number, 10))
@@ -204,7 +204,7 @@ def test_nothing_leaves_after_cancel() -> None:
     for _ in range(100):
         way.gate.release()
     sink.close()
-    _until(lambda: way.closed)
+    until(lambda: way.closed)
     assert len(way.sent) <= 2
 
 
@@ -243,7 +243,7 @@ def test_a_sender_closes_when_its_end_is_answered(tmp_path: Path) -> None:
     with contextlib.closing(SocketServer(registry, f"unix:{tmp_path / 's'}")) as server:
         sink = sink_to(connect("sockets", server.address, EXCHANGE))
         send(sink, sample_batch(0, 10))
-        _until(lambda: not server._connections)
+        until(lambda: not server._connections)
         assert sum(len(batch) for batch in source.batches(0, PATIENCE)) == 10
 
 
@@ -280,13 +280,6 @@ def test_rows_that_cannot_be_decoded_end_the_exchange(
 
 
 # --- servers of sockets ---
-
-
-def _until(done: Any) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not done():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
 
 
 @contextlib.contextmanager
@@ -367,7 +360,7 @@ def test_a_window_overrun_over_a_socket_is_answered(tmp_path: Path) -> None:
         assert {answer.error for answer in answers} == {
             "request 3 of sender 0: 3 requests have no answer yet, and its window is no wider"
         }
-        _until(lambda: server.allocator.counters().live_blocks == 0)
+        until(lambda: server.allocator.counters().live_blocks == 0)
 
 
 def test_a_server_out_of_file_numbers_accepts_again(server: SocketServer) -> None:
@@ -382,7 +375,7 @@ def test_a_server_out_of_file_numbers_accepts_again(server: SocketServer) -> Non
             while True:
                 taken.append(socket.socket(socket.AF_UNIX))
         late.connect(server.address.removeprefix("unix:"))
-        _until(lambda: any("not taken" in error for error in list(server.errors)))
+        until(lambda: any("not taken" in error for error in list(server.errors)))
     finally:
         for one in taken:
             one.close()
@@ -424,7 +417,7 @@ def test_connections_have_a_bound(tmp_path: Path) -> None:
                 third.settimeout(PATIENCE)
                 third.connect(place.removeprefix("unix:"))
                 assert third.recv(8) == b""
-        _until(lambda: server._served == 0)
+        until(lambda: server._served == 0)
         with _peer(server) as again:
             assert again.recv(8) == HELLO
 

@@ -41,6 +41,7 @@ from seamkit_tests.samples.exchange_samples import (
     sample_batch,
     send,
     sink_to,
+    until,
 )
 
 _MANY = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -78,7 +79,7 @@ def _message() -> bytes:
 def test_noise_after_the_greeting_is_dropped(server: SocketServer, noise: bytes) -> None:
     """Whatever comes, the connection ends in bounded time and no memory is held."""
     _said_to(server, HELLO + noise)
-    _wait_for_no_blocks(server)
+    until(lambda: server.allocator.counters().live_blocks == 0)
 
 
 @_MANY
@@ -89,14 +90,7 @@ def test_a_changed_frame_is_answered_or_dropped(server: SocketServer, data: st.D
     for _ in range(data.draw(st.integers(0, 3))):
         frame[data.draw(st.integers(0, len(frame) - 1))] = data.draw(st.integers(0, 255))
     _said_to(server, HELLO + bytes(frame[: data.draw(st.integers(0, len(frame)))]))
-    _wait_for_no_blocks(server)
-
-
-def _wait_for_no_blocks(server: SocketServer) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while server.allocator.counters().live_blocks and time.monotonic() < deadline:
-        time.sleep(0.001)
-    assert server.allocator.counters().live_blocks == 0
+    until(lambda: server.allocator.counters().live_blocks == 0)
 
 
 @_MANY
@@ -186,10 +180,8 @@ def test_a_sender_that_falls_silent_is_given_up(transport: str, tmp_path: Path) 
     with contextlib.closing(server), _opened(transport, server) as (channel, heard):
         with pytest.raises(ExchangeFailedError, match=r"sender 0 is lost .*said nothing for 0.3 s"):
             source.read(0, PATIENCE)
+        until(lambda: "the sender said nothing for 0.3 s" in server.errors)
         deadline = time.monotonic() + PATIENCE
-        while "the sender said nothing for 0.3 s" not in server.errors:
-            assert time.monotonic() < deadline
-            time.sleep(0.005)
         sequence = 0
         while heard.failures.empty():
             assert time.monotonic() < deadline
@@ -220,14 +212,11 @@ def test_a_sender_that_is_kept_waiting_may_be_silent(transport: str, tmp_path: P
 @pytest.mark.parametrize("transport", ["grpc", "flight"])
 def test_a_server_that_closes_says_so(transport: str, tmp_path: Path) -> None:
     """What waits for an answer fails with that reason."""
-    registry, _ = known(exchg_node_buffer_size_bytes=0)
+    registry, source = known(exchg_node_buffer_size_bytes=0)
     server = serve(transport, registry, f"unix:{tmp_path / 's'}")
     with contextlib.closing(server), _opened(transport, server) as (channel, heard):
         channel.send(_request(0))
-        deadline = time.monotonic() + PATIENCE
-        while not registry.find(EXCHANGE).buffered_bytes:  # type: ignore[union-attr]
-            assert time.monotonic() < deadline
-            time.sleep(0.005)
+        until(lambda: source.buffered_bytes)
         server.close()
         assert "the server closes" in heard.failures.get(timeout=PATIENCE)
 

@@ -3,7 +3,7 @@
 import contextlib
 import threading
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,7 @@ from seamkit_tests.samples.exchange_samples import (
     sample_batch,
     send,
     sink_to,
+    until,
 )
 
 
@@ -72,15 +73,6 @@ def _sink(ways: list[Any], routing: Routing, **options: Any) -> ExchangeSink:
     return sink_to(*ways, routing=routing, **own, **options)
 
 
-def _until(condition: Callable[[], bool]) -> None:
-    waited = threading.Event()
-    for _ in range(int(PATIENCE * 100)):
-        if condition():
-            return
-        waited.wait(0.01)
-    raise AssertionError("it never came")
-
-
 def test_a_destination_that_takes_nothing_holds_up_no_other() -> None:
     """Seven of eight get every request and their end while the eighth stands within its first."""
     ways = [_Way(is_open=number != 2) for number in range(8)]
@@ -90,7 +82,7 @@ def test_a_destination_that_takes_nothing_holds_up_no_other() -> None:
         driver.write(sample_batch(number, 4))
     driver.finish()
     others = [way for number, way in enumerate(ways) if number != 2]
-    _until(lambda: all(way.sent and way.sent[-1].eos for way in others))
+    until(lambda: all(way.sent and way.sent[-1].eos for way in others))
     assert [len(way.sent) for way in others] == [51] * 7
     assert ways[2].sent == []
     ways[2].gate.set()

@@ -42,6 +42,7 @@ from seamkit_tests.samples.exchange_samples import (
     sample_batch,
     send,
     sink_to,
+    until,
 )
 
 #: Transport and way.
@@ -195,9 +196,7 @@ def test_a_sink_waits_while_its_receiver_reads_nothing(make_channel: MakeChannel
     batches = [sample_batch(start, 50) for start in range(0, 5000, 50)]
     writer = threading.Thread(target=_send, args=(sink, batches, 1), daemon=True)
     writer.start()
-    deadline = time.monotonic() + PATIENCE
-    while sink.buffered_bytes < 20_000 and time.monotonic() < deadline:
-        time.sleep(0.001)
+    until(lambda: sink.buffered_bytes >= 20_000)
     held = [sink.buffered_bytes]
     time.sleep(0.05)
     held.append(sink.buffered_bytes)
@@ -644,9 +643,7 @@ def test_a_hostile_peer_is_dropped_with_a_reason(tmp_path: Path, said: bytes, re
         with contextlib.suppress(ConnectionResetError):  # it left without reading all of this
             while peer.recv(100):
                 pass
-    deadline = time.monotonic() + PATIENCE
-    while not server.errors and time.monotonic() < deadline:
-        time.sleep(0.001)
+    until(lambda: server.errors)
     server.close()
     assert reason in server.errors[0]
     assert server.allocator.counters().live_blocks == 0

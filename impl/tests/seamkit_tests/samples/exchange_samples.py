@@ -1,5 +1,7 @@
 """Batches, ends and certificates for tests of the exchange."""
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -34,6 +36,14 @@ def sample_batch(start: int, rows: int) -> pa.RecordBatch:
 
 SCHEMA = sample_batch(0, 1).schema
 STREAMS = chunk_format("arrow", SCHEMA)
+
+
+def until(condition: Callable[[], object]) -> None:
+    """Wait until it holds, as long as our patience lasts."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, "it never came"
+        time.sleep(0.001)
 
 
 def known(
