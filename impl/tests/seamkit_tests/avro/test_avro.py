@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seambase.errors import InputError, RefusedError
+from seamkit.avro import decoder as avro_decoder
 from seamkit.avro.decoder import AvroDecoder
-from seamkit.avro.plan import Plan
 from seamkit.avro.schema import arrow_schema, parse_schema
 from seamkit.core.border import NativeMemoryError
 from seamkit.core.memory import TrackedAllocator
@@ -25,6 +25,7 @@ from seamkit.files.promotion import LOSSLESS
 from seamkit.tables.hudi.config.value_types import HUDI_TYPES
 from seamkit_tests.samples.avro_schemas import array, logical, map_of, optional
 from seamkit_tests.samples.avro_schemas import record as named
+from seamkit_tests.samples.calls import calls_of
 from seamkit_tests.samples.hudi_log_bytes import avro_content
 
 UTC = dt.UTC
@@ -681,13 +682,7 @@ def test_a_record_is_read_among_others_as_alone(data: st.DataObject) -> None:
 
 def test_a_plan_is_made_once_for_columns_of_a_schema(monkeypatch: pytest.MonkeyPatch) -> None:
     """Other types, other rules and another writer have plans of their own."""
-    made: list[int] = []
-
-    def counted(*args: Any) -> Plan:
-        made.append(1)
-        return Plan(*args)
-
-    monkeypatch.setattr("seamkit.avro.decoder.Plan", counted)
+    made = calls_of(monkeypatch, avro_decoder, "Plan")
     name, rows = "a_plan_of_its_own", [{"a_plan_of_its_own": 0.5}]
     writer, other = record((name, "float")), record(("before", "int"), (name, "float"))
     block = avro_content(writer, rows)

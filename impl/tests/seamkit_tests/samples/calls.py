@@ -13,9 +13,14 @@ class Call(NamedTuple):
     named: dict[str, Any]
 
 
-def calls_of(monkeypatch: pytest.MonkeyPatch, owner: Any, *names: str) -> list[Call]:
-    """A list that grows by each call of a class's methods, or of a module's names, from now on."""
-    found: list[Call] = []
+def calls_of(
+    monkeypatch: pytest.MonkeyPatch, owner: Any, *names: str, found: list[Call] | None = None
+) -> list[Call]:
+    """A list that grows by each call of a class's methods, or of a module's names, from now on.
+
+    One that is `found` already may grow on.
+    """
+    found = [] if found is None else found
 
     def watch(name: str) -> None:
         original = getattr(owner, name)

@@ -6,7 +6,6 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pytest
 
 from seamkit.connector.change_rows import reader_of
 from seamkit.connector.unit_rows import read_unit
@@ -39,24 +38,6 @@ def read_parts(scan: UnitScan) -> str:
     """Letters of the partitions `p=LETTER` of the slices that are read."""
     lines = [line.split() for line in scan.explain().splitlines()[1:]]
     return "".join(line[1][2] for line in lines if line[0] not in ("pruned", "unread"))
-
-
-def counted_loads(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[str]]:
-    """A list that grows by the columns of each decoding of logs from now on."""
-    asked: list[Sequence[str]] = []
-
-    def count(method: str) -> None:
-        original = getattr(SliceChanges, method)
-
-        def counting(self: SliceChanges, names: Sequence[str], context: ReadContext) -> Any:
-            asked.append(names)
-            return original(self, names, context)
-
-        monkeypatch.setattr(SliceChanges, method, counting)
-
-    count("load")
-    count("further")
-    return asked
 
 
 def changes_of(table: HudiTable) -> list[SliceChanges]:

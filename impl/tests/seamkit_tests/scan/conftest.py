@@ -1,12 +1,13 @@
 """What several tests of scans begin with."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import pytest
 
 import seamkit
 from seamkit.files import file_cache
-from seamkit_tests.samples.hudi_scans import counted_loads
+from seamkit.tables.hudi.merge.fold import SliceChanges
+from seamkit_tests.samples.calls import Call, calls_of
 
 
 @pytest.fixture
@@ -21,6 +22,6 @@ def nothing_kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture
-def loads(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[str]]:
-    """The columns of each decoding of logs."""
-    return counted_loads(monkeypatch)
+def loads(monkeypatch: pytest.MonkeyPatch) -> list[Call]:
+    """Each decoding of logs."""
+    return calls_of(monkeypatch, SliceChanges, "load", "further")

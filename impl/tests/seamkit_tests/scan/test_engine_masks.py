@@ -12,7 +12,7 @@ import pytest
 import seamkit
 from seamkit.scan.events_cache import UnitMatches
 from seamkit.scan.scan import Scan
-from seamkit.scan.units import ReadUnit
+from seamkit_tests.samples.calls import Call, calls_of
 from seamkit_tests.samples.delta_tables import unpack_delta
 from seamkit_tests.samples.iceberg_tables import unpack_iceberg
 from seamkit_tests.samples.outlets import bag
@@ -35,17 +35,9 @@ _TABLES = [
 
 
 @pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The units whose masks were worked out."""
-    units: list[str] = []
-    original = UnitMatches._gone
-
-    def noted(self: UnitMatches, unit: ReadUnit, context: Any) -> Any:
-        units.append(unit.name)
-        return original(self, unit, context)
-
-    monkeypatch.setattr(UnitMatches, "_gone", noted)
-    return units
+def made(monkeypatch: pytest.MonkeyPatch) -> list[Call]:
+    """Each unit whose mask was worked out."""
+    return calls_of(monkeypatch, UnitMatches, "_gone")
 
 
 def _states(format_: str, folder: Path) -> Sequence[int]:
@@ -67,7 +59,7 @@ def _by_duckdb(scan: Scan) -> Counter[str]:
 
 @pytest.mark.parametrize(("format_", "name"), _TABLES)
 def test_each_state_has_masks_of_its_own(
-    format_: str, name: str, tmp_path: Path, made: list[str]
+    format_: str, name: str, tmp_path: Path, made: list[Call]
 ) -> None:
     """The same files under other deletes; asked again in any order, nothing is worked out anew."""
     folder = _UNPACK[format_](name, tmp_path)

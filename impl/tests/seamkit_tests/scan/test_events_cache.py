@@ -5,7 +5,6 @@ from pathlib import Path
 
 import duckdb
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from seamkit.core.memory import TrackedAllocator
@@ -18,7 +17,7 @@ from seamkit.tables.hudi.merge.fold import SliceChanges
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.calls import calls_of
 from seamkit_tests.samples.golden_tables import unpack_table
-from seamkit_tests.samples.hudi_scans import changes_of, counted_loads
+from seamkit_tests.samples.hudi_scans import changes_of
 from seamkit_tests.samples.outlets import bag
 
 ASKED: list[list[str]] = [["s"], ["id"], [], ["ts", "s"], ["s"], ["id", "i", "s", "l"]]
@@ -104,7 +103,7 @@ def test_events_are_loaded_once_where_there_is_room(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int, reads: int
 ) -> None:
     """And once more for columns that nobody asked for before."""
-    asked = counted_loads(monkeypatch)
+    asked = calls_of(monkeypatch, SliceChanges, "load", "further")
     (changes,) = changes_of(HudiTable(str(unpack_table("mor-v9-types", tmp_path))))
     cache = EventsCache(room)
     for names in (["s"], ["s"], ["s", "i"]):

@@ -1,6 +1,5 @@
 """What scans keep for each other never outlives a change of the files that it was made of."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from seamkit.files import file_cache
 from seamkit.files.file_cache import KEPT, Kept
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.storage import Storage
-from seamkit_tests.samples.calls import calls_of
+from seamkit_tests.samples.calls import Call, calls_of
 from seamkit_tests.samples.golden_tables import unpack_table
 from seamkit_tests.scan.kept import Read, by_parts, by_relation, by_stream, check_a_commit_is_seen
 
@@ -26,7 +25,7 @@ _DOORS = pytest.mark.parametrize("read", [by_relation, by_stream, by_parts])
 
 @_DOORS
 def test_a_second_scan_of_the_same_files_decodes_no_log(
-    tmp_path: Path, loads: list[Sequence[str]], read: Read
+    tmp_path: Path, loads: list[Call], read: Read
 ) -> None:
     """And has the same rows; once nothing may be kept, logs are decoded again."""
     table = unpack_table("mor-v9-types", tmp_path)
@@ -41,7 +40,7 @@ def test_a_second_scan_of_the_same_files_decodes_no_log(
 
 @pytest.mark.parametrize("more", [{}, {"memory_limit_bytes": 1 << 26}])
 def test_streams_without_a_filter_or_within_a_limit_keep_no_rows(
-    tmp_path: Path, loads: list[Sequence[str]], more: dict[str, Any]
+    tmp_path: Path, loads: list[Call], more: dict[str, Any]
 ) -> None:
     """A table that is read once as a whole would push out what queries come back to."""
     table = unpack_table("mor-v9-types", tmp_path)

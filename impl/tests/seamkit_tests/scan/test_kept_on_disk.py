@@ -24,9 +24,9 @@ from seamkit.files.kept_on_disk import Form, KeptOnDisk
 from seamkit.files.remote import RemoteFiles, Retry
 from seamkit.scan.events_cache import UnitMatches
 from seamkit.scan.unit_scan import UnitScan
-from seamkit.scan.units import ReadUnit
+from seamkit.tables.hudi.merge.fold import SliceChanges
+from seamkit_tests.samples.calls import Call, calls_of
 from seamkit_tests.samples.golden_tables import unpack, unpack_table
-from seamkit_tests.samples.hudi_scans import counted_loads
 from seamkit_tests.scan.kept import (
     Read,
     Rows,
@@ -52,17 +52,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture
-def worked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+def worked(monkeypatch: pytest.MonkeyPatch) -> list[Call]:
     """Grows by each decoding of logs, and by each file whose rows that are gone are worked out."""
-    worked: list[Any] = counted_loads(monkeypatch)
-    original = UnitMatches._gone
-
-    def noted(self: UnitMatches, unit: ReadUnit, context: Any) -> Any:
-        worked.append(unit.name)
-        return original(self, unit, context)
-
-    monkeypatch.setattr(UnitMatches, "_gone", noted)
-    return worked
+    worked = calls_of(monkeypatch, SliceChanges, "load", "further")
+    return calls_of(monkeypatch, UnitMatches, "_gone", found=worked)
 
 
 _COUNTED = [by_dataset, by_lazy_frame, by_stream, by_parts]
@@ -72,7 +65,7 @@ _MASKED = ["delta/vectors-update", "iceberg/equality-and-positions", "iceberg/ve
 _MASKED += ["paimon/pk-levels", "paimon/vectors"]
 
 
-def _held(table: Path, read: Read, worked: list[Any]) -> None:
+def _held(table: Path, read: Read, worked: list[Call]) -> None:
     """A later process has the same rows, and does no more for them than a second read in one.
 
     How much a first read by relation does is DuckDB's choice: where it opens the masks before the
@@ -100,7 +93,7 @@ def _held(table: Path, read: Read, worked: list[Any]) -> None:
 @pytest.mark.parametrize("read", _DOORS)
 @pytest.mark.parametrize("name", _KEYED)
 def test_a_later_process_decodes_no_log(
-    name: str, read: Read, tmp_path: Path, worked: list[Any]
+    name: str, read: Read, tmp_path: Path, worked: list[Call]
 ) -> None:
     """By any door, and its rows are those of a process that keeps nothing there."""
     _held(unpack_table(name, tmp_path), read, worked)
@@ -109,7 +102,7 @@ def test_a_later_process_decodes_no_log(
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("late", range(4))
 def test_masks_may_be_opened_before_rows(
-    late: int, tmp_path: Path, worked: list[Any], monkeypatch: pytest.MonkeyPatch
+    late: int, tmp_path: Path, worked: list[Call], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In any of the reads, as under load: nothing more is decoded later."""
     reads, original = iter(range(4)), UnitScan._open_for_engine
@@ -145,7 +138,7 @@ def test_what_one_door_has_kept_another_may_read(
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("name", _MASKED)
-def test_a_later_process_works_out_no_mask(name: str, tmp_path: Path, worked: list[Any]) -> None:
+def test_a_later_process_works_out_no_mask(name: str, tmp_path: Path, worked: list[Call]) -> None:
     """Deletes and sorted runs are bits of the files, which a later process finds."""
     _held(unpack(name, tmp_path), by_relation, worked)
 
@@ -221,7 +214,9 @@ def test_a_commit_between_two_processes_is_seen(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("folder")
-def test_another_table_under_the_same_names_is_read_anew(tmp_path: Path, worked: list[Any]) -> None:
+def test_another_table_under_the_same_names_is_read_anew(
+    tmp_path: Path, worked: list[Call]
+) -> None:
     """Copied over the first: paths and sizes are the same, the files are others."""
     table = unpack_table("mor-v9-types", tmp_path / "table")
     rows = by_relation(table)
@@ -272,7 +267,7 @@ def test_damage_anywhere_is_a_miss_that_is_removed(place: KeptOnDisk, other: byt
     assert path.read_bytes() == whole
 
 
-def test_a_damaged_entry_costs_no_row(tmp_path: Path, worked: list[Any], folder: Path) -> None:
+def test_a_damaged_entry_costs_no_row(tmp_path: Path, worked: list[Call], folder: Path) -> None:
     """Whatever of it is hit, the logs are decoded again."""
     table = unpack_table("mor-v9-types", tmp_path)
     rows, random = by_relation(table), np.random.default_rng(3)
