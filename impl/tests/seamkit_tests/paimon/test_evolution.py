@@ -100,7 +100,7 @@ def _table(
     entries = []
     for number, one in enumerate(files):
         path = table / f"bucket-0/data-{number}.parquet"
-        pq.write_table(one.rows, path)
+        pq.write_table(one.rows, path, row_group_size=number % 3 + 1)
         whole = list(one.columns) == list(fields[one.schema])
         own_meta = {
             "_FILE_NAME": path.name,
@@ -181,6 +181,13 @@ def test_filters_are_held_against_the_newest_values(
     """What a manifest says of values holds for the columns alone that its file gives."""
     table = _table(tmp_path, *_FILES)
     assert [row["k"] for row in _rows(table, path, filter=test)] == keys
+
+
+def test_bounds_of_values_that_are_older_say_nothing(tmp_path: Path) -> None:
+    """An older file that still gives a column has bounds of the others, too."""
+    table = _table(tmp_path, _WHOLE, _File({"k": [101, 102, 103]}, age=2))
+    rows = _rows(table, filter=pc.field("k") > 100)
+    assert [(row["k"], row["b"]) for row in rows] == [(101, 10), (102, 20), (103, 30)]
 
 
 def test_files_are_left_out_by_what_is_said_of_them(tmp_path: Path) -> None:
