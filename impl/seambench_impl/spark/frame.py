@@ -34,7 +34,7 @@ class SparkFrameReader(AutoReader):
     def open(self, request: ScanRequest) -> SparkScan:
         """Start Spark if need be, and plan the read here."""
         # A frame without columns has no rows that Spark could write.
-        scan = super().open(replace(request, columns=None))
+        scan = super().open(replace(request, columns=request.columns or None))
         assert isinstance(scan, Scan)
 
         def load(session: Any) -> Any:

@@ -57,7 +57,7 @@ def spark_frame(plan: EnginePlan, session: SparkSession) -> DataFrame:
     from pyspark.sql.pandas.types import from_arrow_schema
 
     target = pa.schema([pa.field(f.name, spark_type(f.type, f.name)) for f in plan.schema])
-    types = from_arrow_schema(target)
+    types = from_arrow_schema(target, prefer_timestamp_ntz=True)
     parts = [_read_parquet(files, types, session) for files in plan.files]
     if plan.rest is not None:
         parts.append(frame_of_parts(plan, target, types, session))
@@ -76,7 +76,8 @@ def _read_parquet(files: EngineFiles, types: Any, session: SparkSession) -> Data
         for one in files.stored.values()
     }
     # Folders with "=" in their names are no partitions here, and days are as they stand.
-    reader = session.read.schema(from_arrow_schema(pa.schema(list(own.values()))))
+    stored = from_arrow_schema(pa.schema(list(own.values())), prefer_timestamp_ntz=True)
+    reader = session.read.schema(stored)
     reader = reader.option("recursiveFileLookup", "true")
     # Whatever the session says: no file is left out because it is damaged, or has gone meanwhile.
     reader = reader.options(ignoreCorruptFiles="false", ignoreMissingFiles="false")
@@ -88,8 +89,8 @@ def _read_parquet(files: EngineFiles, types: Any, session: SparkSession) -> Data
         if field.name in files.values:
             column = f.lit(_constant(files.values[field.name]))
         else:
-            stored = files.stored[field.name]
-            column = _without_filters(rows[_quoted(stored.name)], stored.type)
+            one = files.stored[field.name]
+            column = _without_filters(rows[_quoted(one.name)], one.type)
         columns.append(column.cast(field.dataType).alias(field.name))
     return rows.select(*columns)
 

@@ -374,6 +374,32 @@ def test_scans_under_other_filters_are_others(session: Any, tmp_path: Path) -> N
 
 
 @in_threads
+@pytest.mark.parametrize("unit", ["us", "ms"])
+@pytest.mark.parametrize("reader", ["file", "masked file", "ours"])
+def test_times_without_a_zone_are_what_the_clock_showed(
+    session: Any, reader: str, unit: str, tmp_path: Path
+) -> None:
+    """Not an instant that a session shows by its own zone: of files, of rows of ours, of values."""
+    showed = dt.datetime(2024, 2, 29, 12, 34, 56, 123_000)
+    kind = pa.timestamp(unit)
+    rows = pa.table({"t": pa.array([showed, None], kind), "s": pa.array([{"t": showed}, None])})
+    rows = rows.set_column(1, "s", rows["s"].cast(pa.struct([("t", kind)])))
+    gone = [1] if reader == "masked file" else None
+    name = "taken for a pattern [1]" if reader == "ours" else "f"
+    unit_ = write_unit(tmp_path, name, rows, gone, partition={"p": pa.scalar(showed, kind)})
+    schema = pa.schema([*rows.schema, ("p", kind)])
+    frame = UnitScan(plan(schema, unit_), schema.names).spark_frame(session)
+    session.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    try:
+        found = frame.selectExpr("string(t)", "string(s.t)", "string(p)", "hour(t)").first()
+        assert tuple(found) == ("2024-02-29 12:34:56.123",) * 3 + (12,)
+        assert frame.where("t = TIMESTAMP_NTZ '2024-02-29 12:34:56.123'").count() == 1
+        assert frame.where("p < TIMESTAMP_NTZ '2024-02-29 12:34:56'").count() == 0
+    finally:
+        session.conf.unset("spark.sql.session.timeZone")
+
+
+@in_threads
 def test_workers_keep_on_disk_what_the_driver_does(session: Any, tmp_path: Path) -> None:
     """From the frames that it makes then on, until it is turned off; damage costs no row."""
     table, folder = _unpack("mor-v9-types", tmp_path / "table"), tmp_path / "kept"
