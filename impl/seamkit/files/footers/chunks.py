@@ -34,6 +34,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from seambase.encodings import plain_schema
 from seambase.errors import InputError
 from seambase.wording import counted
 from seamkit.core._seam import ffi, lib
@@ -48,13 +49,20 @@ _TYPES = (
     *("FLOAT", "DOUBLE", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"),
 )
 _VALUE_BYTES = (1, 4, 8, 12, 4, 8, 0)
-_WRITER = re.compile(r"(parquet-mr|parquet-cpp) version (\d+)\.(\d+)")
+_WRITER = re.compile(r"(parquet-mr|parquet-cpp|parquet-rs) version (\d+)\.(\d+)")
 #: The release of Arrow from which on times of INT96 before 1970 have a time of day from 0 on.
 _FORWARD = 23
 #: A time of INT96: of its day, which may be counted back from midnight, and the Julian day.
 _INT96 = np.dtype([("nanos", "<i8"), ("day", "<u4")])
 _JULIAN_1970, _MOST_DAYS = 2_440_588, 1 << 18
-_ORDERING = {"parquet-mr": (1, 10), "parquet-cpp": (1, 3)}
+_ORDERING = {"parquet-mr": (1, 10), "parquet-cpp": (1, 3), "parquet-rs": (5, 2)}
+#: Writers whose bounds of bytes are none: the library of JavaScript cuts the greatest as the least,
+#: and Go's before 0.18 kept bounds in memory that it wrote to again.
+_UNTRUE = re.compile(
+    r"hyparquet|github\.com/(segmentio|parquet-go)/parquet-go( version 0\.(\d|1[0-7])\.|$)"
+)
+#: Arrow that compared the first chunk of a dictionary alone.
+_OF_FIRST_CHUNKS = re.compile(r"parquet-cpp-arrow version (\d|10)\.")
 #: Writers that compare decimals in bytes as if they had no sign: Polars where it puts pages
 #: together, parquet-go, Arrow before its release 4, parquet-rs up to 12, ClickHouse up to 25.7.
 _WITHOUT_SIGNS = re.compile(
@@ -150,14 +158,33 @@ def is_by_parquet_mr(footer: pq.FileMetaData) -> bool:
 def orders_bytes(footer: pq.FileMetaData) -> bool:
     """Whether the writer orders bytes as their types do, so that their bounds say something.
 
-    parquet-mr before 1.10 and parquet-cpp before 1.3 took each byte for a number with a sign.
-    pyarrow passes over such bounds of texts, but not over those of decimals.
+    parquet-mr before 1.10 and parquet-cpp before 1.3 took each byte for a number with a sign, and
+    the least or greatest text of Rust's library before 5.2 may be another. pyarrow passes over such
+    bounds of texts, but not over those of decimals, nor over the latter. Arrow before its release
+    11 looked at the first chunk of a dictionary alone.
     """
     try:
-        writer = _WRITER.match(footer.created_by or "")
+        name = footer.created_by or ""
     except UnicodeDecodeError:
         return False
-    return writer is None or (int(writer[2]), int(writer[3])) >= _ORDERING[writer[1]]
+    writer = _WRITER.match(name)
+    if writer is not None and (int(writer[2]), int(writer[3])) < _ORDERING[writer[1]]:
+        return False
+    if _UNTRUE.match(name):
+        return False
+    return not (_OF_FIRST_CHUNKS.match(name) and _had_dictionaries(footer))
+
+
+def _had_dictionaries(footer: pq.FileMetaData) -> bool:
+    """Whether its writer had dictionaries, by its Arrow schema; true if that is not readable."""
+    encoded = (footer.metadata or {}).get(b"arrow:schema")
+    if encoded is None:
+        return False
+    try:
+        own = pa.ipc.read_schema(pa.py_buffer(binascii.a2b_base64(encoded)))
+    except (binascii.Error, OSError, pa.ArrowException):
+        return True
+    return not plain_schema(own).equals(own)
 
 
 def orders_decimals(footer: pq.FileMetaData) -> bool:

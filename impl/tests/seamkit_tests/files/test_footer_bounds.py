@@ -292,3 +292,64 @@ def test_decimals_of_polars_are_found(tmp_path: Path) -> None:
     for number in (numbers[0], numbers[-1], 0):
         test = pc.field("a") == pa.scalar(Decimal(number), values.type)
         assert table.scan(filter=test).count_rows() == 1
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize(
+    ("writer", "is_believed"),
+    [
+        ("parquet-rs version 5.1.0", False),
+        ("hyparquet", False),
+        ("github.com/segmentio/parquet-go version 0.0.0(build 9f6a9e1)", False),
+        ("github.com/parquet-go/parquet-go", False),
+        ("github.com/parquet-go/parquet-go version 0.17.0(build )", False),
+        ("github.com/parquet-go/parquet-go version 0.18.0(build )", True),
+        ("parquet-go version 18.4.0", True),
+        ("parquet-rs version 5.2.0", True),
+    ],
+)
+def test_texts_whose_greatest_is_another_are_found(
+    writer: str, is_believed: bool, tmp_path: Path, *, strict: bool
+) -> None:
+    """Writers that told such ranges of texts rule nothing out by them.
+
+    Rust's library did before 5.2, JavaScript's, which cuts the greatest as it cuts the least, and
+    Go's before 0.18, whose bounds lay in memory that it wrote to again.
+    """
+    footer = Footer(_with_bounds(pa.array(["andover", "reading"]), b"andover", b"lexington"))
+    footer.tree[6] = Binary(writer.encode())
+    (tmp_path / "f").write_bytes(footer.file())
+    table = HiveTable(str(tmp_path), columns={"a": "string"}, file_format="parquet")
+    scan = table.scan(filter="a = 'reading'", strict=strict)
+    assert scan.to_table().num_rows == (not is_believed)
+    if not is_believed:
+        assert len(scan.relation(duckdb.connect()).fetchall()) == 1
+        assert table.scan(strict=strict).to_table()["a"].to_pylist() == ["andover", "reading"]
+
+
+@pytest.mark.parametrize(
+    ("writer", "is_dictionary", "is_believed"),
+    [
+        ("parquet-cpp-arrow version 6.0.1", True, False),
+        ("parquet-cpp-arrow version 10.0.1", True, False),
+        ("parquet-cpp-arrow version 11.0.0", True, True),
+        ("parquet-cpp-arrow version 10.0.1", False, True),
+    ],
+)
+def test_ranges_of_a_first_dictionary_are_none(
+    writer: str, is_dictionary: bool, is_believed: bool, tmp_path: Path
+) -> None:
+    """Arrow before its release 11 told those of a chunk's first dictionary as the chunk's.
+
+    Whether there was one its schema tells, which is among the words of the footer.
+    """
+    values, out = pa.array(["rusty", "sean", "aa", "zzz"]), io.BytesIO()
+    own = pa.table({"a": values.dictionary_encode() if is_dictionary else values})
+    pq.write_table(own, out)
+    footer = Footer(out.getvalue())
+    _bounds(footer, 0).update({5: Binary(b"sean"), 6: Binary(b"aa")})
+    footer.tree[6] = Binary(writer.encode())
+    (tmp_path / "f").write_bytes(footer.file())
+    table = HiveTable(str(tmp_path), columns={"a": "string"}, file_format="parquet")
+    assert table.scan(filter="a = 'zzz'").to_table().num_rows == (not is_believed)
+    assert (table.scan().statistics().columns["a"].greatest is not None) == is_believed
