@@ -231,6 +231,8 @@ def _why_not_its_names(reader: ParquetReader) -> str | None:
             return f"the type of its column {name!r} is told in a way that some engines refuse"
     if not reader.orders_bytes:
         return "its writer compared bytes as numbers with signs, and engines go by its ranges"
+    if not reader.counts_nulls:
+        return "its writer may have counted other nulls than there are, by which engines go"
     return None
 
 

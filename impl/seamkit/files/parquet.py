@@ -30,6 +30,7 @@ from seamkit.files.footers.chunks import (
     chunk_paths,
     constant_beside_nulls,
     counts_back,
+    counts_nulls,
     fits_64_bits,
     fixed_in_new_encodings,
     footer_bytes,
@@ -37,6 +38,7 @@ from seamkit.files.footers.chunks import (
     int96_columns,
     leaves,
     names_extensions,
+    null_counts,
     orders_bytes,
     orders_decimals,
     paths_twice,
@@ -340,6 +342,11 @@ class ParquetReader(FileReader):
         """Whether ranges of decimals in bytes say something, too."""
         return orders_decimals(self._file.metadata)
 
+    @property
+    def counts_nulls(self) -> bool:
+        """See `seamkit.files.footers.chunks.counts_nulls`."""
+        return counts_nulls(self._file.metadata)
+
     def in_new_encodings(self, names: Collection[str]) -> Mapping[str, str]:
         """Those of some columns with fixed bytes that not all engines decode, and where."""
         return fixed_in_new_encodings(self._file.metadata, names)
@@ -561,9 +568,10 @@ class ParquetReader(FileReader):
             return ()
         if pa.types.is_nested(kind) or not self.orders_bytes:
             return ()
-        known = [chunk.statistics for chunk in _chunks(self._file, name)]
-        for one in known:
-            if one is None or not one.has_min_max or not one.has_null_count or one.null_count:
+        chunks, nulls = _chunks(self._file, name), null_counts(self._file.metadata)
+        known = [chunk.statistics for chunk in chunks]
+        for one, chunk in zip(known, chunks, strict=True):
+            if one is None or not one.has_min_max or nulls(chunk) != 0:
                 return ()
         try:
             return [bound_of(one, "min", kind)[0] for one in known]
@@ -642,7 +650,13 @@ class ParquetReader(FileReader):
             decimals = any(has_within(pa.types.is_decimal, kind) for kind in kinds)
             is_sure = self.orders_decimals or not decimals
             floats = any(map(_holds_floats, kinds))
-            if counted is None and not floats and self.orders_bytes and is_sure:
+            if (
+                counted is None
+                and not floats
+                and self.orders_bytes
+                and is_sure
+                and self.counts_nulls
+            ):
                 fragment = self._kept("fragment", self._footer_alone)
                 left = fragment.subset(filter=condition, schema=schema)
                 return [group.id for group in left.row_groups]

@@ -18,6 +18,7 @@ from seamkit.files.footers.chunks import (
     bound_of,
     chunk_paths,
     leaves,
+    null_counts,
     orders_bytes,
     orders_decimals,
 )
@@ -123,7 +124,8 @@ def footer_statistics(
     numbers = range(footer.num_row_groups) if row_groups is None else row_groups
     groups = [footer.row_group(i) for i in numbers]
     rows = [group.num_rows for group in groups]
-    ranges, is_ordered = {}, {True: orders_decimals(footer), False: orders_bytes(footer)}
+    ranges, nulls = {}, null_counts(footer)
+    is_ordered = {True: orders_decimals(footer), False: orders_bytes(footer)}
     for wanted in schema:
         name, kind = wanted.name, wanted.type
         if name not in own.names:
@@ -131,8 +133,8 @@ def footer_statistics(
         elif not _is_ordered(kind) or own.field(name).type != kind or paths.count(name) != 1:
             continue
         else:
-            chunks = [group.column(paths.index(name)).statistics for group in groups]
-            known = _of_chunks(chunks, rows, kind)
+            chunks = [group.column(paths.index(name)) for group in groups]
+            known = _of_chunks([(one.statistics, nulls(one)) for one in chunks], rows, kind)
             is_bytes = footer.schema.column(paths.index(name)).physical_type.endswith("ARRAY")
             counts = not is_bytes or is_ordered[pa.types.is_decimal(kind)]
             ranges[name] = known if counts else ColumnRange(known.nulls)
@@ -144,14 +146,16 @@ def _is_ordered(kind: pa.DataType) -> bool:
     return not (kinds.is_nested(kind) or kinds.is_floating(kind) or kinds.is_null(kind))
 
 
-def _of_chunks(chunks: Sequence[Any], rows: Sequence[int], kind: pa.DataType) -> ColumnRange:
-    """What the statistics of all chunks of a column, one for each row group, say together."""
-    is_counted = all(one is not None and one.has_null_count for one in chunks)
-    nulls = sum(one.null_count for one in chunks) if is_counted else None
+def _of_chunks(
+    chunks: Sequence[tuple[Any, int | None]], rows: Sequence[int], kind: pa.DataType
+) -> ColumnRange:
+    """What the statistics and nulls of a column's chunks, one for each row group, say together."""
+    counts = [count for _, count in chunks if count is not None]
+    nulls = sum(counts) if len(counts) == len(chunks) else None
     valued = [
         one
-        for one, n in zip(chunks, rows, strict=True)
-        if n and not (is_counted and one.null_count == n)
+        for (one, count), n in zip(chunks, rows, strict=True)
+        if n and (nulls is None or count != n)
     ]
     if not valued or any(one is None or not one.has_min_max for one in valued):
         return ColumnRange(nulls)

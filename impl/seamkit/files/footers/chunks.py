@@ -64,10 +64,11 @@ _UNTRUE = re.compile(
 #: Arrow that compared the first chunk of a dictionary alone.
 _OF_FIRST_CHUNKS = re.compile(r"parquet-cpp-arrow version (\d|10)\.")
 #: Writers that compare decimals in bytes as if they had no sign: Polars where it puts pages
-#: together, parquet-go, Arrow before its release 4, parquet-rs up to 12, ClickHouse up to 25.7.
+#: together, parquet-go, Arrow before its release 4, parquet-rs up to 13, Arrow2, ClickHouse up to
+#: 25.7.
 _WITHOUT_SIGNS = re.compile(
     r"Polars|github\.com/(segmentio|parquet-go)/parquet-go|parquet-cpp version |"
-    r"parquet-rs version (\d|1[0-2])\.|ClickHouse v2([0-4]|5\.[0-7])\."
+    r"Arrow2|parquet-rs version (\d|1[0-3])\.|ClickHouse v2([0-4]|5\.[0-7])\."
 )
 _OLD_ENCODINGS = frozenset(("PLAIN", "PLAIN_DICTIONARY", "RLE_DICTIONARY", "RLE", "BIT_PACKED"))
 
@@ -149,10 +150,7 @@ def is_by_parquet_mr(footer: pq.FileMetaData) -> bool:
     and there alone; Arrow's writers always do, DuckDB's never. It can put row groups of theirs into
     a file of its own as they are; beside RLE it names BIT_PACKED for levels that a column lacks.
     """
-    try:
-        return (footer.created_by or "").startswith("parquet-mr")
-    except UnicodeDecodeError:
-        return False
+    return _writer_of(footer).startswith("parquet-mr")
 
 
 def orders_bytes(footer: pq.FileMetaData) -> bool:
@@ -192,6 +190,54 @@ def orders_decimals(footer: pq.FileMetaData) -> bool:
     return orders_bytes(footer) and _WITHOUT_SIGNS.match(footer.created_by or "") is None
 
 
+Chunk = pq.ColumnChunkMetaData
+_MULTIPLYING = re.compile(r"Polars|Arrow2")
+_OVERLOOKING = re.compile(r"Arrow2|parquet-cpp version |parquet-cpp-arrow version [1-5]\.")
+
+
+def null_counts(footer: pq.FileMetaData) -> Callable[[Chunk], int | None]:
+    """Gives the nulls of a chunk as the footer counts them; None where it does not, or wrongly.
+
+    Of columns that it has as dictionaries Polars up to 2.1 counts a chunk's nulls once a page, and
+    Arrow before its release 6 counted none of bytes (ARROW-12513), nor did Arrow2.
+    """
+    name = _writer_of(footer)
+    multiplies, overlooks = _MULTIPLYING.match(name), _OVERLOOKING.match(name)
+
+    def nulls(chunk: Chunk) -> int | None:
+        known = chunk.statistics
+        if known is None or not known.has_null_count:
+            return None
+        count = int(known.null_count)
+        is_doubtful = (multiplies and count) or (
+            overlooks and chunk.physical_type.endswith("ARRAY")
+        )
+        return None if is_doubtful and _is_coded(chunk) else count
+
+    return nulls
+
+
+def counts_nulls(footer: pq.FileMetaData) -> bool:
+    """Whether all counts of nulls that a footer has are believed."""
+    name, nulls = _writer_of(footer), null_counts(footer)
+    if not (_MULTIPLYING.match(name) or _OVERLOOKING.match(name)):
+        return True
+    groups = map(footer.row_group, range(footer.num_row_groups))
+    chunks = (one.column(n) for one in groups for n in range(footer.num_columns))
+    return not any(one.statistics and nulls(one) is None for one in chunks if _is_coded(one))
+
+
+def _is_coded(chunk: Chunk) -> bool:
+    return any(encoding.endswith("DICTIONARY") for encoding in chunk.encodings)
+
+
+def _writer_of(footer: pq.FileMetaData) -> str:
+    try:
+        return footer.created_by or ""
+    except UnicodeDecodeError:
+        return ""
+
+
 def fixed_in_new_encodings(footer: pq.FileMetaData, names: Collection[str]) -> Mapping[str, str]:
     """Columns with values of a fixed length in an encoding that not all readers know, and where."""
     found = {}
@@ -212,16 +258,16 @@ def constant_beside_nulls(footer: pq.FileMetaData, names: Collection[str]) -> Ma
         if (column := footer.schema.column(number)).physical_type in _TYPES[-2:]
         and column.max_definition_level
     ]
-    found = {}
+    found, nulls = {}, null_counts(footer)
     for group in map(footer.row_group, range(footer.num_row_groups)):
         for number, path in columns:
             chunk = group.column(number)
             known = chunk.statistics
-            if any(encoding.endswith("DICTIONARY") for encoding in chunk.encodings):
+            if _is_coded(chunk):
                 continue
             if known is None or not known.has_min_max or known.min_raw != known.max_raw:
                 continue
-            if known.null_count or not known.has_null_count:
+            if nulls(chunk) != 0:
                 found[_column_of(path, names) or path] = path
     return found
 
@@ -314,10 +360,7 @@ def counts_back(footer: pq.FileMetaData) -> bool:
     Arrow wrote them so until its release 22. It reads them right in nanoseconds alone: in other
     units it takes the number for one without a sign, and they come 584 years late.
     """
-    try:
-        found = re.match(r"parquet-cpp(-arrow)? version (\d+)\.", footer.created_by or "")
-    except UnicodeDecodeError:
-        return False
+    found = re.match(r"parquet-cpp(-arrow)? version (\d+)\.", _writer_of(footer))
     return found is not None and int(found[2]) < _FORWARD
 
 
@@ -406,6 +449,7 @@ class NullCounts:
         self._chunks = [footer.row_group(group) for group in groups]
         self._footer = footer
         self._within = is_by_parquet_mr(footer)
+        self._counted = null_counts(footer)
         self._read: dict[str, int] = {}
 
     def add(self, batch: pa.RecordBatch) -> None:
@@ -429,13 +473,9 @@ class NullCounts:
 
     def _footer_nulls(self, number: int) -> int | None:
         """Nulls of a column as the footer counts them; None where it does not."""
-        total = 0
-        for group in self._chunks:
-            known = group.column(number).statistics
-            if known is None or not known.has_null_count:
-                return None
-            total += known.null_count
-        return total
+        counts = [self._counted(group.column(number)) for group in self._chunks]
+        known = [one for one in counts if one is not None]
+        return sum(known) if len(known) == len(counts) else None
 
     def _nulls(self, path: str, column: pa.Array) -> Iterator[tuple[str, int]]:
         if pa.types.is_struct(column.type):

@@ -254,7 +254,7 @@ def test_what_writers_may_do_is_no_damage(name: str, limit: int | None, tmp_path
 
 
 _SURE = (
-    *(b"parquet-rs version 13.0.0", b"parquet-rs version 120.0.0", b"parquet-mr version 1.10.0"),
+    *(b"parquet-rs version 14.0.0", b"parquet-rs version 120.0.0", b"parquet-mr version 1.10.0"),
     *(b"ClickHouse v25.8.1.1", b"ClickHouse v26.1.1.1", b"parquet-cpp-arrow version 4.0.0"),
 )
 
@@ -353,3 +353,74 @@ def test_ranges_of_a_first_dictionary_are_none(
     table = HiveTable(str(tmp_path), columns={"a": "string"}, file_format="parquet")
     assert table.scan(filter="a = 'zzz'").to_table().num_rows == (not is_believed)
     assert (table.scan().statistics().columns["a"].greatest is not None) == is_believed
+
+
+_SOME = pa.array(["a", None, "b", None] * 5)
+
+
+def _counting(nulls: int, writer: str, values: pa.Array = _SOME) -> bytes:
+    """A file whose footer counts so many nulls of its column in two row groups."""
+    footer = Footer(_written(values, row_group_size=10))
+    footer.tree[6] = Binary(writer.encode())
+    for group in (0, 1):
+        _bounds(footer, group)[3].value = nulls
+    return footer.file()
+
+
+_WRONG_COUNTS = [
+    (10, "Polars"),
+    (15, "Polars"),
+    (10, "Arrow2 - Native Rust implementation of Arrow"),
+    (0, "Arrow2 - Native Rust implementation of Arrow"),
+    (0, "parquet-cpp version 1.5.1-SNAPSHOT"),
+    (0, "parquet-cpp-arrow version 5.0.0"),
+]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize(("nulls", "writer"), _WRONG_COUNTS)
+def test_nulls_that_a_writer_counted_wrongly_are_found(
+    nulls: int, writer: str, tmp_path: Path, *, strict: bool
+) -> None:
+    """Counts of columns as dictionaries are none where Polars multiplied them, or Arrow saw none.
+
+    Polars up to 2.1 counts a chunk's nulls once a page, Arrow before its release 6 never.
+    """
+    (tmp_path / "f").write_bytes(_counting(nulls, writer))
+    table = HiveTable(str(tmp_path), columns={"a": "string"}, file_format="parquet")
+    for spelled, count in (("a IS NULL", 10), ("a IS NOT NULL", 10), ("a = 'a'", 5), (None, 20)):
+        scan = table.scan(filter=spelled, strict=strict)
+        assert scan.to_table().num_rows == scan.count_rows() == count
+        rows = table.scan(strict=strict).relation(duckdb.connect())
+        assert len(rows.filter(spelled or "true")) == count
+    assert table.scan().statistics().columns["a"].nulls is None
+
+
+@pytest.mark.parametrize(
+    ("values", "writer"),
+    [
+        (_SOME, "parquet-cpp-arrow version 6.0.0"),
+        (pa.array([1, None] * 10), "parquet-cpp-arrow version 5.0.0"),
+        (_SOME, "parquet-mr version 1.12.0"),
+    ],
+    ids=str,
+)
+def test_other_counts_of_nulls_are_held(values: pa.Array, writer: str, tmp_path: Path) -> None:
+    """A footer that counts other nulls than there are is damaged, whoever else wrote it."""
+    (tmp_path / "f").write_bytes(_counting(0, writer, values))
+    kind = "string" if values is _SOME else "bigint"
+    table = HiveTable(str(tmp_path), columns={"a": kind}, file_format="parquet")
+    with pytest.raises(InputError, match="'a' has 5 nulls, and its footer counts 0"):
+        table.scan().to_table()
+
+
+@pytest.mark.parametrize("rows", [2, 1000])
+def test_nulls_of_several_pages_of_polars_are_found(rows: int, tmp_path: Path) -> None:
+    """By Polars itself: of one value and one null in two pages it counts two nulls."""
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"a": [None, "x"] * (rows // 2)}, schema={"a": polars.String})
+    frame.write_parquet(tmp_path / "f", data_page_size=rows // 2)
+    table = HiveTable(str(tmp_path), columns={"a": "string"}, file_format="parquet")
+    for spelled in ("a IS NULL", "a IS NOT NULL", "a = 'x'"):
+        assert table.scan(filter=spelled).to_table().num_rows == rows // 2
+    assert table.scan().to_table().num_rows == rows
