@@ -190,12 +190,11 @@ def orders_decimals(footer: pq.FileMetaData) -> bool:
     return orders_bytes(footer) and _WITHOUT_SIGNS.match(footer.created_by or "") is None
 
 
-Chunk = pq.ColumnChunkMetaData
 _MULTIPLYING = re.compile(r"Polars|Arrow2")
 _OVERLOOKING = re.compile(r"Arrow2|parquet-cpp version |parquet-cpp-arrow version [1-5]\.")
 
 
-def null_counts(footer: pq.FileMetaData) -> Callable[[Chunk], int | None]:
+def null_counts(footer: pq.FileMetaData) -> Callable[[Any], int | None]:
     """Gives the nulls of a chunk as the footer counts them; None where it does not, or wrongly.
 
     Of columns that it has as dictionaries Polars up to 2.1 counts a chunk's nulls once a page, and
@@ -204,7 +203,7 @@ def null_counts(footer: pq.FileMetaData) -> Callable[[Chunk], int | None]:
     name = _writer_of(footer)
     multiplies, overlooks = _MULTIPLYING.match(name), _OVERLOOKING.match(name)
 
-    def nulls(chunk: Chunk) -> int | None:
+    def nulls(chunk: Any) -> int | None:
         known = chunk.statistics
         if known is None or not known.has_null_count:
             return None
@@ -227,7 +226,7 @@ def counts_nulls(footer: pq.FileMetaData) -> bool:
     return not any(one.statistics and nulls(one) is None for one in chunks if _is_coded(one))
 
 
-def _is_coded(chunk: Chunk) -> bool:
+def _is_coded(chunk: Any) -> bool:
     return any(encoding.endswith("DICTIONARY") for encoding in chunk.encodings)
 
 
