@@ -403,7 +403,7 @@ def test_nulls_that_a_writer_counted_wrongly_are_found(
         (pa.array([1, None] * 10), "parquet-cpp-arrow version 5.0.0"),
         (_SOME, "parquet-mr version 1.12.0"),
     ],
-    ids=str,
+    ids=["Arrow", "numbers", "parquet-mr"],
 )
 def test_other_counts_of_nulls_are_held(values: pa.Array, writer: str, tmp_path: Path) -> None:
     """A footer that counts other nulls than there are is damaged, whoever else wrote it."""
