@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,11 +16,10 @@ from seambase.errors import InputError
 from seambase.filters import all_of
 from seamkit.files.footers.chunks import (
     bound_of,
+    bounds_count,
     chunk_paths,
     leaves,
     null_counts,
-    orders_bytes,
-    orders_decimals,
 )
 
 
@@ -124,8 +123,7 @@ def footer_statistics(
     numbers = range(footer.num_row_groups) if row_groups is None else row_groups
     groups = [footer.row_group(i) for i in numbers]
     rows = [group.num_rows for group in groups]
-    ranges, nulls = {}, null_counts(footer)
-    is_ordered = {True: orders_decimals(footer), False: orders_bytes(footer)}
+    ranges, nulls, counts = {}, null_counts(footer), bounds_count(footer)
     for wanted in schema:
         name, kind = wanted.name, wanted.type
         if name not in own.names:
@@ -135,9 +133,8 @@ def footer_statistics(
         else:
             chunks = [group.column(paths.index(name)) for group in groups]
             known = _of_chunks([(one.statistics, nulls(one)) for one in chunks], rows, kind)
-            is_bytes = footer.schema.column(paths.index(name)).physical_type.endswith("ARRAY")
-            counts = not is_bytes or is_ordered[pa.types.is_decimal(kind)]
-            ranges[name] = known if counts else ColumnRange(known.nulls)
+            is_sure = counts(footer.schema.column(paths.index(name)), kind)
+            ranges[name] = known if is_sure else ColumnRange(known.nulls)
     return FileStatistics(sum(rows), ranges)
 
 
@@ -186,9 +183,8 @@ class FooterBounds:
     where: str
 
     @functools.cached_property
-    def _is_ordered(self) -> Mapping[bool, bool]:
-        """Whether bounds of decimals, and of others, count where they are bytes."""
-        return {True: orders_decimals(self.footer), False: orders_bytes(self.footer)}
+    def _counts(self) -> Callable[[pq.ColumnSchema, pa.DataType], bool]:
+        return bounds_count(self.footer)
 
     @functools.cached_property
     def _chunks(self) -> Mapping[tuple[str, bool], Sequence[tuple[int, str]]]:
@@ -215,9 +211,8 @@ class FooterBounds:
 
     def _check(self, values: pa.Array, row_group: int, number: int, path: str) -> None:
         known = self.footer.row_group(row_group).column(number).statistics
-        is_bytes = self.footer.schema.column(number).physical_type.endswith("ARRAY")
-        counts = not is_bytes or self._is_ordered[pa.types.is_decimal(values.type)]
-        if known is None or not known.has_min_max or not counts:
+        is_sure = self._counts(self.footer.schema.column(number), values.type)
+        if known is None or not known.has_min_max or not is_sure:
             return
         if pa.types.is_dictionary(values.type):
             values = values.dictionary.take(values.indices.unique())

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from seamkit.core._seam import ffi, lib
+from seamkit.files.footers.chunks import writer_of
 
 Read = Callable[[int, int], bytes]
 """Gives so many bytes from an offset on, or as many as there are."""
@@ -80,10 +81,7 @@ def _is_freed(footer: pq.FileMetaData) -> bool:
 
     Up to 18.4 it did so of such as adapt to the number of values.
     """
-    try:
-        match = _ARROW_GO.match(footer.created_by or "")
-    except UnicodeDecodeError:
-        return False
+    match = _ARROW_GO.match(writer_of(footer))
     return match is not None and (int(match[1]), int(match[2])) < _KEEPS_FILTERS
 
 

@@ -150,7 +150,7 @@ def is_by_parquet_mr(footer: pq.FileMetaData) -> bool:
     and there alone; Arrow's writers always do, DuckDB's never. It can put row groups of theirs into
     a file of its own as they are; beside RLE it names BIT_PACKED for levels that a column lacks.
     """
-    return _writer_of(footer).startswith("parquet-mr")
+    return writer_of(footer).startswith("parquet-mr")
 
 
 def orders_bytes(footer: pq.FileMetaData) -> bool:
@@ -187,7 +187,18 @@ def _had_dictionaries(footer: pq.FileMetaData) -> bool:
 
 def orders_decimals(footer: pq.FileMetaData) -> bool:
     """Whether the writer orders decimals in bytes by their values, so that their bounds count."""
-    return orders_bytes(footer) and _WITHOUT_SIGNS.match(footer.created_by or "") is None
+    return orders_bytes(footer) and _WITHOUT_SIGNS.match(writer_of(footer)) is None
+
+
+def bounds_count(footer: pq.FileMetaData) -> Callable[[pq.ColumnSchema, pa.DataType], bool]:
+    """Tells of a column and its type whether its bounds count, which those of bytes may not."""
+    by_decimals = {True: orders_decimals(footer), False: orders_bytes(footer)}
+
+    def count(column: pq.ColumnSchema, kind: pa.DataType) -> bool:
+        is_bytes = column.physical_type.endswith("ARRAY")
+        return not is_bytes or by_decimals[pa.types.is_decimal(kind)]
+
+    return count
 
 
 _MULTIPLYING = re.compile(r"Polars|Arrow2")
@@ -200,7 +211,7 @@ def null_counts(footer: pq.FileMetaData) -> Callable[[Any], int | None]:
     Of columns that it has as dictionaries Polars up to 2.1 counts a chunk's nulls once a page, and
     Arrow before its release 6 counted none of bytes (ARROW-12513), nor did Arrow2.
     """
-    name = _writer_of(footer)
+    name = writer_of(footer)
     multiplies, overlooks = _MULTIPLYING.match(name), _OVERLOOKING.match(name)
 
     def nulls(chunk: Any) -> int | None:
@@ -218,7 +229,7 @@ def null_counts(footer: pq.FileMetaData) -> Callable[[Any], int | None]:
 
 def counts_nulls(footer: pq.FileMetaData) -> bool:
     """Whether all counts of nulls that a footer has are believed."""
-    name, nulls = _writer_of(footer), null_counts(footer)
+    name, nulls = writer_of(footer), null_counts(footer)
     if not (_MULTIPLYING.match(name) or _OVERLOOKING.match(name)):
         return True
     groups = map(footer.row_group, range(footer.num_row_groups))
@@ -230,7 +241,8 @@ def _is_coded(chunk: Any) -> bool:
     return any(encoding.endswith("DICTIONARY") for encoding in chunk.encodings)
 
 
-def _writer_of(footer: pq.FileMetaData) -> str:
+def writer_of(footer: pq.FileMetaData) -> str:
+    """What a file's writer calls itself; empty where that is no text."""
     try:
         return footer.created_by or ""
     except UnicodeDecodeError:
@@ -359,7 +371,7 @@ def counts_back(footer: pq.FileMetaData) -> bool:
     Arrow wrote them so until its release 22. It reads them right in nanoseconds alone: in other
     units it takes the number for one without a sign, and they come 584 years late.
     """
-    found = re.match(r"parquet-cpp(-arrow)? version (\d+)\.", _writer_of(footer))
+    found = re.match(r"parquet-cpp(-arrow)? version (\d+)\.", writer_of(footer))
     return found is not None and int(found[2]) < _FORWARD
 
 

@@ -26,7 +26,7 @@ from seamkit.core.border import batch_of, call
 from seamkit.core.unpack import Bound
 from seamkit.files.file_cache import KEPT
 from seamkit.files.footers.calendars import check_int96
-from seamkit.files.footers.chunks import orders_bytes, paths_twice
+from seamkit.files.footers.chunks import bounds_count, paths_twice, writer_of
 from seamkit.files.pages.bounds import (
     ColumnPages,
     Span,
@@ -203,9 +203,11 @@ class PagedFile:
         return frozenset(self._schema.names)
 
     @functools.cached_property
-    def _orders_bytes(self) -> bool:
-        """Whether bounds of bytes say something; Go's library cut the greatest as the least."""
-        return orders_bytes(self._footer) and "/parquet-go" not in (self._footer.created_by or "")
+    def _is_told(self) -> Callable[[pq.ColumnSchema, pa.DataType], bool]:
+        """Whether bounds of a column say something; Go's library cut the greatest as the least."""
+        if "/parquet-go" in writer_of(self._footer):
+            return lambda column, _: not column.physical_type.endswith("ARRAY")
+        return bounds_count(self._footer)
 
     @functools.cached_property
     def _first_day(self) -> int | None:
@@ -399,7 +401,7 @@ class PagedFile:
             return None
         if not has_bounds(field.type, described):
             return None
-        if described.physical_type.endswith("ARRAY") and not self._orders_bytes:
+        if not self._is_told(described, field.type):
             return None
         where = self._of(name, row_group)
 

@@ -464,6 +464,39 @@ def test_bounds_that_are_none_rule_no_page_out(
     assert left == (None if b"parquet-go" in writer else [(100, 300)])
 
 
+@pytest.mark.parametrize(
+    ("writer", "is_believed"),
+    [
+        (b"ClickHouse v25.7.1.1", False),
+        (b"Polars", False),
+        (b"ClickHouse v25.8.1.1", True),
+        (b"parquet-mr version 1.12.3", True),
+    ],
+)
+def test_bounds_of_decimals_without_signs_rule_no_page_out(
+    writer: bytes, is_believed: bool, tmp_path: Path
+) -> None:
+    """To writers that compare their bytes without signs -1 lies above all that is not negative."""
+    kind = pa.decimal128(20, 0)
+    numbers = [*[-1, 1] * 50, *[5] * 100, *[9] * 100]
+    path, table = tmp_path / "a", pa.table({"v": pa.array(numbers).cast(kind)})
+    _write(path, table, use_dictionary=False, compression="none")
+    whole = path.read_bytes()
+    place = find_places(pa.BufferReader(whole), pq.read_metadata(path), "a").groups[0][0]
+    offset, size = place.column_index
+    ends = [number.to_bytes(9, "big", signed=True) for number in (1, 1, 5, 5, 9, 9)]
+    changed = _column_index(*zip(ends[::2], ends[1::2], strict=True))
+    assert len(changed) <= size
+    footer = Footer(whole[:offset] + changed + whole[offset + len(changed) :])
+    footer.tree[6] = Binary(writer)
+    path.write_bytes(footer.file())
+    reader, v = ParquetReader(Storage(str(tmp_path)), "a"), pc.field("v")
+    for number, count in ((-1, 50), (5, 100), (9, 100)):
+        expected = count if number > 0 or not is_believed else 0
+        condition = v == pa.scalar(number).cast(kind)
+        assert _read(reader, condition, ["v"], ["v"]).num_rows == expected
+
+
 def test_of_a_file_far_away_pages_are_few_requests(tmp_path: Path) -> None:
     """One for all indexes, wherever they lie, and one for each column's pages."""
     rows = 40_000
