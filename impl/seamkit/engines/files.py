@@ -233,6 +233,8 @@ def _why_not_its_names(reader: ParquetReader) -> str | None:
         return "its writer compared bytes as numbers with signs, and engines go by its ranges"
     if not reader.counts_nulls:
         return "its writer may have counted other nulls than there are, by which engines go"
+    if not reader.has_true_filters:
+        return "its writer may have made Bloom filters of other values, by which engines go"
     return None
 
 

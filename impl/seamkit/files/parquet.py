@@ -17,7 +17,7 @@ from seambase.encodings import made_anew
 from seambase.errors import InputError, RefusedError
 from seambase.wording import counted
 from seamkit.core.unpack import Bound
-from seamkit.files.blooms.split_block import groups_that_may_hold
+from seamkit.files.blooms.split_block import are_filters_true, groups_that_may_hold
 from seamkit.files.columns import field_id
 from seamkit.files.expressions import named_values
 from seamkit.files.file_cache import KEPT
@@ -59,6 +59,7 @@ from seamkit.files.spreading import long_dictionaries, rows_at_once, texts_withi
 from seamkit.files.statistics import (
     FileStatistics,
     FooterBounds,
+    contradicts,
     footer_statistics,
     guarantee_of,
     that_may_match,
@@ -346,6 +347,11 @@ class ParquetReader(FileReader):
     def counts_nulls(self) -> bool:
         """See `seamkit.files.footers.chunks.counts_nulls`."""
         return counts_nulls(self._file.metadata)
+
+    @property
+    def has_true_filters(self) -> bool:
+        """See `seamkit.files.blooms.split_block.are_filters_true`."""
+        return are_filters_true(self._file.metadata)
 
     def in_new_encodings(self, names: Collection[str]) -> Mapping[str, str]:
         """Those of some columns with fixed bytes that not all engines decode, and where."""
@@ -658,8 +664,8 @@ class ParquetReader(FileReader):
                 and self.counts_nulls
             ):
                 fragment = self._kept("fragment", self._footer_alone)
-                left = fragment.subset(filter=condition, schema=schema)
-                return [group.id for group in left.row_groups]
+                left = fragment.subset(filter=condition, schema=schema).row_groups
+                return self._with_contradicting({group.id for group in left}, alike)
             known = pa.schema([own.field(n) for n in alike if counted is None or n in counted])
             guarantees = [
                 guarantee_of(footer_statistics(self._file, known, [group]))
@@ -668,6 +674,17 @@ class ParquetReader(FileReader):
         except (*PARQUET_ERRORS, ValueError, OverflowError) as error:
             raise InputError(f"{self.name}: its statistics are not readable ({error})") from error
         return that_may_match(guarantees, condition, schema)
+
+    def _with_contradicting(self, left: set[int], names: Sequence[str]) -> list[int]:
+        """Row groups that are left, and those with ranges that contradict themselves."""
+        footer = self._file.metadata
+        columns = [(n, footer.schema.column(n)) for n, _ in chunk_paths(footer, names)]
+        return [
+            number
+            for number in range(self.num_row_groups)
+            if number in left
+            or any(contradicts(footer.row_group(number).column(n), own) for n, own in columns)
+        ]
 
     def _footer_alone(self) -> ds.ParquetFileFragment:
         """A file of nothing but the footer, as it was read: of Parquet's types alone."""

@@ -132,15 +132,31 @@ def footer_statistics(
             continue
         else:
             chunks = [group.column(paths.index(name)) for group in groups]
-            known = _of_chunks([(one.statistics, nulls(one)) for one in chunks], rows, kind)
-            is_sure = counts(footer.schema.column(paths.index(name)), kind)
-            ranges[name] = known if is_sure else ColumnRange(known.nulls)
+            column = footer.schema.column(paths.index(name))
+            is_sure = counts(column, kind) and not any(contradicts(one, column) for one in chunks)
+            known = [(one.statistics if is_sure else None, nulls(one)) for one in chunks]
+            ranges[name] = _of_chunks(known, rows, kind)
     return FileStatistics(sum(rows), ranges)
 
 
 def _is_ordered(kind: pa.DataType) -> bool:
     kinds = pa.types
     return not (kinds.is_nested(kind) or kinds.is_floating(kind) or kinds.is_null(kind))
+
+
+def contradicts(chunk: Any, column: pq.ColumnSchema) -> bool:
+    """Whether a footer tells of a chunk a least value above the greatest, or less than no nulls."""
+    known, told = chunk.statistics, column.converted_type
+    if known is not None and known.has_null_count and known.null_count < 0:
+        return True
+    if known is None or not known.has_min_max or column.physical_type == "INT96":
+        return False
+    least, greatest = known.min_raw, known.max_raw
+    if told == "DECIMAL" and column.physical_type.endswith("ARRAY"):
+        least, greatest = (int.from_bytes(one, "big", signed=True) for one in (least, greatest))
+    elif told.startswith("UINT"):
+        least, greatest = (one % (1 << 64) for one in (least, greatest))
+    return bool(least > greatest)
 
 
 def _of_chunks(

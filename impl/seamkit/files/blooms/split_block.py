@@ -60,7 +60,7 @@ def groups_that_may_hold(
     are those that may have filters, with their types in the file.
     """
     left = list(groups)
-    if not HAS_OFFSETS or _is_freed(footer):
+    if not HAS_OFFSETS or not are_filters_true(footer):
         return left
     paths = [footer.schema.column(i).path for i in range(footer.num_columns)]
     for field in columns:
@@ -76,13 +76,13 @@ def groups_that_may_hold(
     return left
 
 
-def _is_freed(footer: pq.FileMetaData) -> bool:
-    """Whether arrow-go wrote a file that may write filters whose memory is freed already.
+def are_filters_true(footer: pq.FileMetaData) -> bool:
+    """Whether filters that a file may have are of its values.
 
-    Up to 18.4 it did so of such as adapt to the number of values.
+    arrow-go up to 18.4 wrote such as adapt to the number of values after their memory was freed.
     """
     match = _ARROW_GO.match(writer_of(footer))
-    return match is not None and (int(match[1]), int(match[2])) < _KEEPS_FILTERS
+    return match is None or (int(match[1]), int(match[2])) >= _KEEPS_FILTERS
 
 
 def _hashes(values: Collection[Any], kind: pa.DataType) -> list[int] | None:

@@ -195,30 +195,39 @@ def bounds_count(footer: pq.FileMetaData) -> Callable[[pq.ColumnSchema, pa.DataT
     by_decimals = {True: orders_decimals(footer), False: orders_bytes(footer)}
 
     def count(column: pq.ColumnSchema, kind: pa.DataType) -> bool:
-        is_bytes = column.physical_type.endswith("ARRAY")
-        return not is_bytes or by_decimals[pa.types.is_decimal(kind)]
+        is_decimal = pa.types.is_decimal(kind)
+        if not column.physical_type.endswith("ARRAY"):
+            # Those by the library of JavaScript are floating-point numbers.
+            return not is_decimal or by_decimals[False]
+        return by_decimals[is_decimal]
 
     return count
 
 
 _MULTIPLYING = re.compile(r"Polars|Arrow2")
 _OVERLOOKING = re.compile(r"Arrow2|parquet-cpp version |parquet-cpp-arrow version [1-5]\.")
+_FORGETTING = re.compile(r"parquet-rs version [0-4]\.")
+_GUESSING = re.compile(r"parquet-go( version latest)?$")
+_DOUBTED = (_MULTIPLYING, _OVERLOOKING, _FORGETTING, _GUESSING)
 
 
 def null_counts(footer: pq.FileMetaData) -> Callable[[Any], int | None]:
     """Gives the nulls of a chunk as the footer counts them; None where it does not, or wrongly.
 
     Of columns that it has as dictionaries Polars up to 2.1 counts a chunk's nulls once a page, and
-    Arrow before its release 6 counted none of bytes (ARROW-12513), nor did Arrow2.
+    Arrow before its release 6 counted none of bytes (ARROW-12513), nor did Arrow2. Rust's library
+    before 5 counted none where all are null, and two of Go's (fraugster, xitongsys) count others.
     """
     name = writer_of(footer)
-    multiplies, overlooks = _MULTIPLYING.match(name), _OVERLOOKING.match(name)
+    multiplies, overlooks, forgets, guesses = (one.match(name) for one in _DOUBTED)
 
     def nulls(chunk: Any) -> int | None:
         known = chunk.statistics
         if known is None or not known.has_null_count:
             return None
         count = int(known.null_count)
+        if count < 0 or guesses or (forgets and not count):
+            return None
         is_doubtful = (multiplies and count) or (
             overlooks and chunk.physical_type.endswith("ARRAY")
         )
@@ -230,11 +239,12 @@ def null_counts(footer: pq.FileMetaData) -> Callable[[Any], int | None]:
 def counts_nulls(footer: pq.FileMetaData) -> bool:
     """Whether all counts of nulls that a footer has are believed."""
     name, nulls = writer_of(footer), null_counts(footer)
-    if not (_MULTIPLYING.match(name) or _OVERLOOKING.match(name)):
+    if not any(one.match(name) for one in _DOUBTED):
         return True
     groups = map(footer.row_group, range(footer.num_row_groups))
     chunks = (one.column(n) for one in groups for n in range(footer.num_columns))
-    return not any(one.statistics and nulls(one) is None for one in chunks if _is_coded(one))
+    counting = (one for one in chunks if one.statistics and one.statistics.has_null_count)
+    return all(nulls(one) is not None for one in counting)
 
 
 def _is_coded(chunk: Any) -> bool:

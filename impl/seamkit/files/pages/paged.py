@@ -85,14 +85,17 @@ def paged_file(
 ) -> PagedFile | None:
     """The pages of a reader's file; None if it is none of Parquet, or pages cannot be read apart.
 
-    Nor are there any where a column has another name or shape in the file, or the read is strict:
+    Nor are there any where a column has another name or shape in the file, where the writer tells
+    sizes of pages without their headers, as Go's library by xitongsys does, or the read is strict:
     what holds for whole row groups is looked at then. `counts` receives how many pages are read;
     the schema has all columns that will be, in the table's types.
     """
     reader, is_plain = _plain(reader, schema)
     if not is_plain or not isinstance(reader, ParquetReader) or reader.is_strict:
         return None
-    return PagedFile(reader.opened(), counts) if PAGES.is_open else None
+    if reader.created_by == "parquet-go version latest" or not PAGES.is_open:
+        return None
+    return PagedFile(reader.opened(), counts)
 
 
 def _plain(reader: FileReader, schema: pa.Schema) -> tuple[FileReader, bool]:

@@ -12,6 +12,7 @@ import pytest
 
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.storage import Storage
+from seamkit.tables.hive.table import HiveTable
 
 _GROUPS, _ROWS = 8, 500
 _TOLD = hasattr(pq.ColumnChunkMetaData, "bloom_filter_offset")
@@ -173,3 +174,8 @@ def test_filters_of_arrow_go_may_be_of_freed_memory(
     left = [_left(reader, pc.field("k") == value) for value in values[::7]]
     has_lost = any(n * 7 // _ROWS not in found for n, found in enumerate(left))
     assert has_lost == counts
+    table = HiveTable(str(tmp_path), columns={"k": "bigint"}, file_format="parquet")
+    with duckdb.connect() as connection:
+        rows = table.scan().relation(connection)
+        found = [len(rows.filter(f"k = {value}")) for value in values[::97]]
+    assert (min(found) == 0) == counts

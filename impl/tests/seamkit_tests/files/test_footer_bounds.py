@@ -374,6 +374,10 @@ _WRONG_COUNTS = [
     (0, "Arrow2 - Native Rust implementation of Arrow"),
     (0, "parquet-cpp version 1.5.1-SNAPSHOT"),
     (0, "parquet-cpp-arrow version 5.0.0"),
+    (0, "parquet-rs version 4.1.0"),
+    (3, "parquet-go version latest"),
+    (3, "parquet-go"),
+    (-3, "Parquet.Net v6.0.0"),
 ]
 
 
@@ -384,7 +388,9 @@ def test_nulls_that_a_writer_counted_wrongly_are_found(
 ) -> None:
     """Counts of columns as dictionaries are none where Polars multiplied them, or Arrow saw none.
 
-    Polars up to 2.1 counts a chunk's nulls once a page, Arrow before its release 6 never.
+    Polars up to 2.1 counts a chunk's nulls once a page, Arrow before its release 6 never. Rust's
+    library before 5 forgot those of chunks without a value, two of Go's count others; less than
+    none are none.
     """
     (tmp_path / "f").write_bytes(_counting(nulls, writer))
     table = HiveTable(str(tmp_path), columns={"a": "string"}, file_format="parquet")
@@ -402,8 +408,10 @@ def test_nulls_that_a_writer_counted_wrongly_are_found(
         (_SOME, "parquet-cpp-arrow version 6.0.0"),
         (pa.array([1, None] * 10), "parquet-cpp-arrow version 5.0.0"),
         (_SOME, "parquet-mr version 1.12.0"),
+        (_SOME, "parquet-go version 18.4.0"),
+        (_SOME, "parquet-rs version 5.0.0"),
     ],
-    ids=["Arrow", "numbers", "parquet-mr"],
+    ids=["Arrow", "numbers", "parquet-mr", "arrow-go", "parquet-rs"],
 )
 def test_other_counts_of_nulls_are_held(values: pa.Array, writer: str, tmp_path: Path) -> None:
     """A footer that counts other nulls than there are is damaged, whoever else wrote it."""
@@ -412,6 +420,86 @@ def test_other_counts_of_nulls_are_held(values: pa.Array, writer: str, tmp_path:
     table = HiveTable(str(tmp_path), columns={"a": kind}, file_format="parquet")
     with pytest.raises(InputError, match="'a' has 5 nulls, and its footer counts 0"):
         table.scan().to_table()
+
+
+@pytest.mark.parametrize(
+    ("writer", "is_believed"),
+    [("hyparquet", False), ("parquet-cpp-arrow version 9.0.0", True)],
+)
+def test_ranges_of_decimals_stored_as_numbers(
+    writer: str, tmp_path: Path, *, is_believed: bool
+) -> None:
+    """JavaScript's library writes them as the bits of floating-point numbers."""
+    values = pa.array([Decimal("123.45")], pa.decimal128(6, 2))
+    footer = Footer(_written(values, store_decimal_as_integer=True))
+    told = struct.pack("<i", 20_000) if is_believed else struct.pack("<f", 12_345)
+    _bounds(footer, 0).update({end: Binary(told) for end in (5, 6)})
+    footer.tree[6] = Binary(writer.encode())
+    (tmp_path / "f").write_bytes(footer.file())
+    table = HiveTable(str(tmp_path), columns={"a": "decimal(6,2)"}, file_format="parquet")
+    scan = table.scan(filter="a < 124")
+    assert scan.to_table().num_rows == (not is_believed)
+    assert (table.scan().statistics().columns["a"].least is not None) == is_believed
+    if not is_believed:
+        assert table.scan(strict=True).to_table().num_rows == 1
+        assert len(table.scan().relation(duckdb.connect()).filter("a < 124")) == 1
+
+
+@pytest.mark.parametrize("n_groups", [1, 2])
+@pytest.mark.parametrize(
+    ("values", "least", "greatest", "kind"),
+    [
+        ([5, 7], struct.pack("<q", 7), struct.pack("<q", 5), "bigint"),
+        (["a", "b"], b"b", b"a", "string"),
+        ([dt.date(1970, 1, 2), dt.date(1970, 1, 3)], b"\2\0\0\0", b"\1\0\0\0", "date"),
+        ([Decimal(-1), Decimal(1)], (1).to_bytes(9, "big"), b"\xff" * 9, "decimal(20,0)"),
+    ],
+    ids=["int64", "text", "date", "decimal"],
+)
+def test_ranges_that_contradict_themselves_rule_nothing_out(
+    values: list[Any], least: bytes, greatest: bytes, kind: str, n_groups: int, tmp_path: Path
+) -> None:
+    """Whatever a writer compared them by, they are none; a strict read tells so."""
+    own = pa.array(values, pa.decimal128(20, 0) if kind.startswith("decimal") else None)
+    footer = Footer(_written(own, row_group_size=len(values) // n_groups))
+    for group in range(n_groups):
+        _bounds(footer, group).update({5: Binary(greatest), 6: Binary(least)})
+    (tmp_path / "f").write_bytes(footer.file())
+    table = HiveTable(str(tmp_path), columns={"a": kind}, file_format="parquet")
+    reader = ParquetReader(Storage(str(tmp_path)), "f")
+    for value in values:
+        test = pc.field("a") == pa.scalar(value, own.type)
+        assert table.scan(filter=test).to_table()["a"].to_pylist() == [value]
+        for counted in (None, ["a"]):
+            left = reader.row_groups_that_may_match(test, reader.schema, counted)
+            assert left == list(range(n_groups))
+    assert table.scan().statistics().columns["a"].least is None
+    with pytest.raises(InputError, match=r"than the (least|greatest) that its footer tells"):
+        table.scan(filter="a IS NOT NULL", strict=True).to_table()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array([5, 1 << 31], pa.uint32()),
+        pa.array([5, 1 << 63], pa.uint64()),
+        pa.array([5, 200], pa.uint8()),
+        pa.array([Decimal(-1), Decimal(1)], pa.decimal128(20, 0)),
+        pa.array([Decimal(-1), Decimal(1)], pa.decimal128(6, 0)),
+        pa.array([b"\x01", b"\xff"]),
+        pa.array([-3, -1]),
+    ],
+    ids=lambda values: str(values.type),
+)
+def test_ranges_in_order_rule_out_what_they_did(values: pa.Array, tmp_path: Path) -> None:
+    """Those of numbers without signs, and of decimals as bytes, contradict nothing."""
+    (tmp_path / "f").write_bytes(_written(values, store_decimal_as_integer=True))
+    reader = ParquetReader(Storage(str(tmp_path)), "f")
+    greatest = values[1:]
+    for counted in (None, ["a"]):
+        for test, left in (("equal", [0]), ("greater", [])):
+            condition = pc.Expression._call(test, [pc.field("a"), pc.scalar(greatest[0])])
+            assert reader.row_groups_that_may_match(condition, reader.schema, counted) == left
 
 
 @pytest.mark.parametrize("rows", [2, 1000])

@@ -409,6 +409,29 @@ def test_an_index_that_contradicts_the_file_is_refused(
     assert 0 < int(at[1]) - own[0] < own[1]
 
 
+def test_an_index_whose_sizes_lack_headers_is_passed_over(tmp_path: Path) -> None:
+    """Go's library by xitongsys writes such ones; its files are read without."""
+    path, table = tmp_path / "a", pa.table({"v": range(300)})
+    _write(path, table, use_dictionary=False, compression="none")
+    whole, footer = path.read_bytes(), pq.read_metadata(path)
+    offset, size = find_places(pa.BufferReader(whole), footer, "a").groups[0][0].offset_index
+    column = PagedFile(ParquetReader(Storage(str(tmp_path)), "a").opened())._column("v", 0)
+    assert column is not None
+    pages = column.pages
+    changed = _offset_index(*zip(pages.offsets, pages.sizes - 20, pages.first_rows, strict=False))
+    assert len(changed) <= size
+    own = Footer(whole[:offset] + changed + whole[offset + len(changed) :])
+    for writer in (b"parquet-go version 18.4.0", b"parquet-go version latest"):
+        own.tree[6] = Binary(writer)
+        path.write_bytes(own.file())
+        reader = ParquetReader(Storage(str(tmp_path)), "a")
+        if writer.endswith(b"latest"):
+            assert _read(reader, pc.field("v") == 107, ["v"], ["v"])["v"].to_pylist() == [107]
+            continue
+        with pytest.raises(InputError, match="the page has another size than its index says"):
+            _read(reader, pc.field("v") == 107, ["v"], ["v"])
+
+
 def _column_index(*pages: tuple[bytes, bytes]) -> bytes:
     """A ColumnIndex in Thrift's compact form: of each page its least and its greatest value."""
     head = len(pages) << 4
