@@ -445,6 +445,15 @@ def test_ranges_of_decimals_stored_as_numbers(
         assert len(table.scan().relation(duckdb.connect()).filter("a < 124")) == 1
 
 
+def test_ranges_of_numbers_count_where_those_of_bytes_do_not(tmp_path: Path) -> None:
+    """Whoever compares bytes otherwise compares numbers as all do."""
+    footer = Footer(_written(pa.array([5, 7])))
+    footer.tree[6] = Binary(b"hyparquet")
+    (tmp_path / "f").write_bytes(footer.file())
+    table = HiveTable(str(tmp_path), columns={"a": "bigint"}, file_format="parquet")
+    assert table.scan().statistics().columns["a"].greatest is not None
+
+
 @pytest.mark.parametrize("n_groups", [1, 2])
 @pytest.mark.parametrize(
     ("values", "least", "greatest", "kind"),
