@@ -230,14 +230,54 @@ def test_a_catalogs_table_is_read_with_what_the_catalog_tells(feature: str, tmp_
             DeltaTable(str(table), staged_commits=names, version=version)
 
 
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("gone", [(), (1,), (2,), (1, 2)])
+def test_commits_count_before_their_compaction(
+    gone: tuple[int, ...], tmp_path: Path, *, strict: bool
+) -> None:
+    """Spark before delta#4894 left removals without a time out of it, Kernel such as are old."""
+    table = tmp_path / "t"
+    remove = {"remove": {"path": "a", "dataChange": True}}
+    start = [_protocol(), _metadata(), _data(table, "a", 1)]
+    for version, one in enumerate(
+        [start, [remove], [_data(table, "b", 2)], [_data(table, "c", 3)]]
+    ):
+        if version not in gone:
+            _commit(table, version, *one)
+    _commit(table, f"{1:020}.{2:020}.compacted.json", _data(table, "b", 2))
+    found = DeltaTable(str(table)).scan(strict=strict).to_table()["id"].to_pylist()
+    assert sorted(found) == ([1, 2, 3] if gone else [2, 3])
+    _commit(table, 4, _data(table, "d", 4))
+    assert _ids(table) == ([1, 2, 3, 4] if gone else [2, 3, 4])
+
+
+def test_a_compaction_keeps_removals_of_files_that_it_does_not_add(tmp_path: Path) -> None:
+    """One that a commit of it added as well is no sign of a lost line."""
+    table = tmp_path / "t"
+    _commit(table, 0, _protocol(), _metadata(), _data(table, "a", 1))
+    _commit(table, f"{1:020}.{2:020}.compacted.json", _remove("b"), _data(table, "c", 3))
+    found = DeltaTable(str(table)).scan(strict=True).to_table()["id"].to_pylist()
+    assert sorted(found) == [1, 3]
+
+
 def test_a_compaction_that_is_not_reconciled_gives_way_to_its_commits(tmp_path: Path) -> None:
-    """PROTOCOL.md, "Log Compaction Files": one action a file; others cannot be put in order."""
+    """PROTOCOL.md, "Log Compaction Files": one action a file; others cannot be put in order.
+
+    It is refused where these are gone.
+    """
     table = tmp_path / "t"
     add = _data(table, "a", 1)
     for version, one in enumerate([[_protocol(), _metadata()], [add], [_remove("a")]]):
         _commit(table, version, *one)
-    _commit(table, f"{1:020}.{2:020}.compacted.json", _remove("a"), add)
+    name = f"{1:020}.{2:020}.compacted.json"
+    _commit(table, name, _remove("a"), add)
     assert _ids(table) == []
+    (table / f"_delta_log/{2:020}.json").unlink()
+    for actions in ((_remove("a"), add), (add, add), (_remove("a"), _remove("a"))):
+        (table / "_delta_log" / name).unlink()
+        _commit(table, name, *actions)
+        with pytest.raises(InputError, match=rf"{name}, line 2: .* a second action of a, and not"):
+            DeltaTable(str(table)).scan()
 
 
 def test_a_compaction_without_a_byte_counts_as_absent(tmp_path: Path) -> None:

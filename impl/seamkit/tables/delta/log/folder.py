@@ -7,7 +7,7 @@ that may be stale, so the folder is listed instead.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from seambase.errors import InputError, SeambenchError, UsageError
@@ -42,14 +42,14 @@ class Segment:
     Attributes:
         checkpoint: where to start, or None to start with commit 0.
         commits: paths of what came after it, oldest first: commits, and log compactions in place of
-            those that they put together.
-        compacted: by path of a log compaction the commits that it stands for, where all are there.
+            such as are gone.
+        compacted: which of these are log compactions.
     """
 
     version: int
     checkpoint: Checkpoint | None
     commits: Sequence[str]
-    compacted: Mapping[str, Sequence[str]]
+    compacted: Collection[str]
 
     @property
     def checkpoint_paths(self) -> Sequence[str]:
@@ -105,22 +105,29 @@ class LogFolder:
             yield version
 
     def segment(self, version: int | None = None) -> Segment:
-        """The files that a version, or the newest, is made from."""
+        """The files that a version, or the newest, is made from.
+
+        A log compaction counts where not all of its commits are there: Delta's writers left
+        removals out that have no time (before delta#4894) or an old one (Kernel).
+        """
         requested, version = version, self.newest if version is None else version
         if not 0 <= version <= self.newest:
             raise UsageError(f"{self.root}: there is no version {version}; {self.newest} is newest")
         usable = [c for c in self.checkpoints if c.version <= version]
         start = usable[-1] if usable else None
         number, paths = 0 if start is None else start.version + 1, []
-        compacted: dict[str, Sequence[str]] = {}
+        compacted: set[str] = set()
         while number <= version:
-            fitting = [c for c in self.compactions.get(number, ()) if c[0] <= version]
+            fitting = [
+                (last, path)
+                for last, path in self.compactions.get(number, ())
+                if last <= version and any(n not in self.commits for n in range(number, last + 1))
+            ]
             if not fitting and number not in self.commits:
                 self._raise_missing(number, version, cleaned=requested is not None and not usable)
             last, path = max(fitting) if fitting else (number, self.commits[number])
             paths.append(path)
-            if fitting and all(n in self.commits for n in range(number, last + 1)):
-                compacted[path] = [self.commits[n] for n in range(number, last + 1)]
+            compacted.update(path for _, path in fitting)
             number = last + 1
         return Segment(version, start, paths, compacted)
 

@@ -215,7 +215,7 @@ def _replayed(
         _check_checkpoint(storage, segment.checkpoint, adds)
     # A checkpoint's own removals are of files that were there once, and a compaction of commits
     # keeps removals of files whose additions it drops.
-    if any(path in segment.compacted for path in segment.commits):
+    if segment.compacted:
         unmatched = {}
     unmatched = {p: where for p, where in unmatched.items() if replay.unmatched.get(p) == where}
     if replay.protocol is None or replay.metadata is None:
@@ -252,11 +252,9 @@ def _take_commits(replay: _Replay, storage: Storage, segment: Segment, done: int
         if actions and ACTIONS.isdisjoint(name for name, _, _ in actions):
             reason = f"none of its lines is an action that is known, such as {actions[0][0]!r}"
             replay.history.warnings.append(ScanWarning(storage.full(path), -1, reason))
-        if path not in segment.compacted or _is_reconciled(actions):
-            _take(replay, actions)
-            continue
-        for commit in reversed(segment.compacted[path]):
-            _take(replay, json_actions(storage, commit))
+        if path in segment.compacted:
+            _check_reconciled(actions)
+        _take(replay, actions)
 
 
 def _never_added(unmatched: Mapping[str, str]) -> ScanWarning:
@@ -288,18 +286,23 @@ def _take(replay: _Replay, actions: Iterable[Action], *, once: bool = False) -> 
     return len(adds)
 
 
-def _is_reconciled(actions: Iterable[Action]) -> bool:
-    """Whether a log compaction has one action for each thing, as it must, whatever their order."""
-    keys: list[FileKey] = []
+def _check_reconciled(actions: Iterable[Action]) -> None:
+    """Refuse a log compaction with two actions of one file, of which none is known to be newer."""
+    seen: set[FileKey] = set()
     for name, content, where in actions:
-        if name in ("protocol", "metaData"):
-            keys.append(name)
-        elif name == "add":
+        keys: Sequence[FileKey] = ()
+        if name == "add":
             many = isinstance(content, AddedFiles)
-            keys += content.keys if many else [add_file(content, where).key]
+            keys = content.keys if many else [add_file(content, where).key]
         elif name == "remove":
-            keys.append(removed_key(content, where))
-    return len(set(keys)) == len(keys)
+            keys = [removed_key(content, where)]
+        for key in keys:
+            if key in seen:
+                raise InputError(
+                    f"{where}: the log compaction has a second action of {path_of(key)}, and not "
+                    "all of its commits are there"
+                )
+            seen.add(key)
 
 
 def _check_checkpoint(storage: Storage, checkpoint: Checkpoint, adds: int) -> None:
