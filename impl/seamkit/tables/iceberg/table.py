@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -56,6 +57,7 @@ from seamkit.tables.table import (
 _MAPPING = "schema.name-mapping.default"
 _XTABLE = "XTABLE_METADATA"
 _LINEAGE_VERSION = 3
+_MOST_SKEW = 60_000
 
 REFERENCE = "ref:"
 """In front of the name of a branch or a tag that could be taken for a number or a time."""
@@ -98,7 +100,9 @@ class IcebergTable(FolderTable):
             address, catalogs_options = metadata_address(address)
         root, file = split_address(address)
         self._storage = Storage(root, storage_options or catalogs_options, allow=allow)
-        self._metadata = load(self._storage, file or newest_metadata(self._storage))
+        file, doubts = (file, ()) if file else newest_metadata(self._storage)
+        found = load(self._storage, file)
+        self._metadata = replace(found, doubts=[*found.doubts, *doubts])
         self._files = TableFiles(self._storage, self._metadata.location)
 
     @property
@@ -351,7 +355,13 @@ def _by_name(metadata: TableMetadata, name: str) -> View:
 
 
 def _by_time(metadata: TableMetadata, as_of: dt.datetime) -> View:
-    millis = micros(as_of) // 1000
+    millis, times = micros(as_of) // 1000, [time for time, _ in metadata.log]
+    back = max((one - other for one, other in itertools.pairwise(times)), default=0)
+    if back > _MOST_SKEW:  # Iceberg's library refuses the table
+        raise InputError(
+            f"{metadata.where}: its snapshot log goes back by {back} ms, so that it does not tell "
+            f"which snapshot was the current one at {as_of}"
+        )
     ids = [number for time, number in metadata.log if time <= millis]
     if not ids:
         left = ((number, time) for time, number in metadata.log if number in metadata.snapshots)

@@ -21,6 +21,7 @@ from pyiceberg.utils.datetime import timestamp_to_nanos
 
 import seamkit
 from seambase.errors import InputError, RefusedError, UsageError
+from seambase.scan import TableWarning
 from seamkit.tables.iceberg.pruning import iceberg_buckets
 from seamkit.tables.iceberg.table import IcebergTable
 from seamkit_tests.samples.iceberg_tables import MadeCommit, MadeFile, MadeTable
@@ -110,6 +111,32 @@ def test_a_version_may_be_nanoseconds_since_1970(*, has_hint: bool, tmp_path: Pa
     if has_hint:
         (folder / "version-hint.text").write_text(names[0])
     assert _keys(IcebergTable(str(tmp_path / "t"))) == ([0] if has_hint else [0, 1])
+
+
+@pytest.mark.parametrize("has_hint", [True, False])
+def test_files_named_by_two_rules_are_told(*, has_hint: bool, tmp_path: Path) -> None:
+    """As after a catalog took over a table of Hadoop's.
+
+    By the folder Iceberg's library takes Hadoop's file, and so do we with a warning: ClickHouse
+    takes the higher number, and only the catalog knows.
+    """
+    folder = _made(tmp_path / "t", commits=3).folder / "metadata"
+    (folder / "v3.metadata.json").rename(folder / "00003-aaaa.metadata.json")
+    (folder / "version-hint.text").unlink(missing_ok=True)
+    if has_hint:
+        (folder / "version-hint.text").write_text("1")
+    table = IcebergTable(str(tmp_path / "t"))
+    told = r"v2\.metadata\.json: beside it lies 00003-aaaa\.metadata\.json, as a catalog names"
+    with pytest.warns(TableWarning, match=told):
+        assert _keys(table) == [0, 1]
+    with pytest.raises(InputError, match=told):
+        table.scan(strict=True)
+    for name, wanted in (("v2", [0, 1]), ("00003-aaaa", [0, 1, 2])):
+        named = IcebergTable(str(folder / f"{name}.metadata.json"))
+        assert sorted(named.scan(strict=True).to_table()["k"].to_pylist()) == wanted
+    (folder / "version-hint.text").write_text("00003-aaaa")
+    found = IcebergTable(str(tmp_path / "t")).scan(strict=True).to_table()
+    assert sorted(found["k"].to_pylist()) == [0, 1, 2]
 
 
 @pytest.mark.parametrize("below", [".", "metadata"])

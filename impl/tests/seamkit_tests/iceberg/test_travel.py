@@ -58,6 +58,33 @@ def test_times_follow_the_log_and_not_the_snapshots(travel: IcebergTable) -> Non
     assert _keys(travel, as_of=int(origin["instants"][7])) == [1, 2, 3]
 
 
+@pytest.mark.parametrize(("back", "is_sorted"), [(60_000, True), (60_001, False)])
+def test_a_log_that_goes_back_tells_no_times(back: int, tmp_path: Path, *, is_sorted: bool) -> None:
+    """Iceberg's library refuses such a table (`TableMetadata`), but for clocks a minute apart.
+
+    Within that the last entry of a time or before it counts, as in its `SnapshotUtil`.
+    """
+    made = MadeTable(tmp_path / "t", [{"id": 1, "name": "k", "required": False, "type": "long"}])
+    for number in range(4):
+        rows = pa.table({"k": pa.array([number], pa.int64())})
+        made.commit(MadeCommit([MadeFile(f"{number}.parquet", rows)]))
+    file = made.folder / "metadata/v4.metadata.json"
+    parsed = json.loads(file.read_text())
+    start = 1_700_000_000_000
+    for entry, time in zip(parsed["snapshot-log"], (0, 90_000, 90_000 - back, 95_000), strict=True):
+        entry["timestamp-ms"] = start + time
+    file.write_text(json.dumps(parsed))
+    table = IcebergTable(str(made.folder))
+    assert _keys(table) == _keys(table, as_of=4) == [0, 1, 2, 3]
+    for time, wanted in ((90_000, 2), (90_000 - back, 2), (89_999 - back, 0), (95_000, 3)):
+        moment = dt.datetime.fromtimestamp((start + time) / 1000, dt.UTC)
+        if not is_sorted:
+            with pytest.raises(InputError, match=rf"its snapshot log goes back by {back} ms"):
+                table.scan(as_of=moment)
+        elif time >= 0:
+            assert _keys(table, as_of=moment) == [*range(wanted + 1)]
+
+
 @pytest.mark.parametrize(
     ("how", "says"),
     [

@@ -223,8 +223,11 @@ def split_address(address: str) -> tuple[str, str | None]:
     return root or "/", f"{METADATA}/{name}"
 
 
-def newest_metadata(storage: Storage) -> str:
-    """The newest metadata file of a folder, below it."""
+def newest_metadata(storage: Storage) -> tuple[str, Sequence[str]]:
+    """The newest metadata file of a folder, below it, and why another may be newer.
+
+    Of files by both rules Iceberg's library takes Hadoop's, and ClickHouse the higher number.
+    """
     names = {entry.name for entry in storage.list(METADATA) if entry.size_bytes is not None}
     versions: dict[int, str] = {}
     for name in sorted(names):
@@ -241,10 +244,10 @@ def newest_metadata(storage: Storage) -> str:
         hint = storage.read(_HINT, most_bytes=1 << 10).decode("utf-8", "replace").strip()
     named = next((hint + end for end in ("", *ENDINGS) if hint + end in names), None)
     if named is not None and not _VERSIONED.fullmatch(named) and named.endswith(ENDINGS):
-        return f"{METADATA}/{named}"
+        return f"{METADATA}/{named}", ()
+    likely = _highest_number(names)
     if not versions:
         if any(name.endswith(ENDINGS) for name in names):
-            likely = _highest_number(names)
             such = f", such as {storage.full(f'{METADATA}/{likely}')}" if likely else ""
             raise UsageError(
                 f"{storage.full(METADATA)}: metadata files are named as a catalog names them, and "
@@ -258,7 +261,8 @@ def newest_metadata(storage: Storage) -> str:
         raise InputError(f"{storage.full(_HINT)}: it names version {number}, which is missing")
     while number + 1 in versions:
         number += 1
-    return f"{METADATA}/{versions[number]}"
+    doubt = f"beside it lies {likely}, as a catalog names such files, by which another may be newer"
+    return f"{METADATA}/{versions[number]}", [doubt] if likely else ()
 
 
 def _highest_number(names: Collection[str]) -> str:
