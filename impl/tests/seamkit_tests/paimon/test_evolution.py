@@ -6,6 +6,7 @@ The tables are laid out here as Paimon 1.4 writes them: what a file has is told 
 import io
 import json
 import struct
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -118,7 +119,7 @@ def _table(
         entries.append(entry | {"_FILE": entry["_FILE"] | own_meta})
     out = io.BytesIO()
     written_by: Any = fastavro.reader(io.BytesIO(content)).writer_schema
-    fastavro.writer(out, written_by, entries)
+    fastavro.writer(out, written_by, entries[::-1])  # names tell no order
     manifest.write_bytes(out.getvalue())
 
     def recounted(listed: dict[str, Any]) -> None:
@@ -267,3 +268,78 @@ def test_windows_are_refused(tmp_path: Path) -> None:
     table = _table(tmp_path, *_FILES)
     with pytest.raises(RefusedError, match=r"data-evolution.* windows"):
         rows_of_table(table, query="incremental", begin=0)
+
+
+def _with_vector(table: Path, file: str, rows: Sequence[int]) -> Path:
+    """The table with a vector that takes rows of one of its files."""
+    values = b"".join(row.to_bytes(2, "little") for row in rows)
+    bitmap = struct.pack("<IIHHI", 12346, 1, 0, len(rows) - 1, 16) + values
+    body = struct.pack(">i", 1581511376) + bitmap
+    frame = struct.pack(">i", len(body)) + body + struct.pack(">I", zlib.crc32(body))
+    golden = unpack_paimon("append-vectors", table.parent)
+    manifest = max(golden.glob("manifest/index-manifest-*"))
+    [entry, *_] = read_container(manifest.read_bytes(), str(manifest))
+    told = {"f0": file, "f1": 1, "f2": len(body), "_CARDINALITY": len(rows)}
+    own = {
+        "_FILE_NAME": "vectors",
+        "_PARTITION": bytes(12),
+        "_BUCKET": 0,
+        "_DELETIONS_VECTORS_RANGES": [told],
+    }
+    (table / "index").mkdir(exist_ok=True)
+    (table / "index/vectors").write_bytes(b"\x01" + frame)
+    out = io.BytesIO()
+    written_by: Any = fastavro.reader(io.BytesIO(manifest.read_bytes())).writer_schema
+    fastavro.writer(out, written_by, [entry | own])
+    (table / "manifest/index-manifest-own").write_bytes(out.getvalue())
+    path = table / "snapshot/snapshot-1"
+    snapshot = json.loads(path.read_text("utf-8")) | {"indexManifest": "index-manifest-own"}
+    path.write_text(json.dumps(snapshot), "utf-8")
+    return table
+
+
+#: As that of the newest row above, in two files of one age.
+_OF_ONE_AGE = (
+    _File({"b": [11, None, 31], "k": [101, 102, 103]}),
+    _File({"a": ["X", None, "Z"]}),
+    _FURTHER,
+)
+
+
+@_PATHS
+@pytest.mark.parametrize(
+    ("files", "file"),
+    [(_FILES, "data-1.parquet"), (_OF_ONE_AGE, "data-0.parquet")],
+    ids=["the oldest", "the first by name"],
+)
+def test_a_vector_is_of_the_oldest_file(
+    path: str, files: Sequence[_File], file: str, tmp_path: Path
+) -> None:
+    """Of the files with the same rows, by sequence number and then by name, in all columns."""
+    table = _with_vector(_table(tmp_path, *files), file, [0, 2])
+    left = [row for row in _ROWS if row["k"] not in (101, 103)]
+    left.sort(key=lambda row: str(row["k"]))
+    assert _rows(table, path) == left
+    assert _rows(table, path, batch_rows=1) == left
+    assert _rows(table, path, strict=True) == left
+    assert sorted(_rows(table, path, columns=["a"]), key=str) == sorted(
+        ({"a": row["a"]} for row in left), key=str
+    )
+    assert _rows(table, path, filter=pc.field("b").is_null(), columns=["k"]) == [
+        *({"k": 102}, {"k": 5})
+    ]
+    assert PaimonTable(str(table)).scan().count_rows() == len(left)
+
+
+@pytest.mark.parametrize(
+    ("files", "file"),
+    [(_FILES, "data-0.parquet"), (_FILES, "data-3.parquet"), (_OF_ONE_AGE, "data-1.parquet")],
+    ids=["the newest", "another", "the second by name"],
+)
+def test_a_vector_of_a_later_file_is_refused(
+    files: Sequence[_File], file: str, tmp_path: Path
+) -> None:
+    """Paimon looks for none there: what it deletes is not specified."""
+    table = _with_vector(_table(tmp_path, *files), file, [0])
+    with pytest.raises(RefusedError, match=f"{file} has a deletion vector, and data-"):
+        _rows(table)
