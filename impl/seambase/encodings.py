@@ -72,7 +72,7 @@ def spark_type(kind: pa.DataType, name: str) -> pa.DataType:
     """The Arrow type in which Spark takes a column of another.
 
     Times of day become integers, fixed binaries binaries, milliseconds microseconds. Nanoseconds
-    are refused.
+    and UUIDs are refused.
     """
     if pa.types.is_time32(kind):
         return pa.int32()
@@ -91,4 +91,6 @@ def spark_type(kind: pa.DataType, name: str) -> pa.DataType:
         return pa.list_(spark_type(kind.value_type, f"{name}.element"))
     if (pa.types.is_timestamp(kind) and kind.unit == "ns") or pa.types.is_time(kind):
         raise RefusedError(f"column '{name}' is {kind}: Spark has no nanoseconds; leave it out")
+    if isinstance(kind, pa.BaseExtensionType):
+        raise RefusedError(f"column '{name}' is {kind}, which Spark does not have; leave it out")
     return kind

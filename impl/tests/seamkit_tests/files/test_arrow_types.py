@@ -4,6 +4,7 @@ import base64
 import datetime as dt
 import io
 import json
+import re
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import seamkit
-from seambase.encodings import made_anew
+from seambase.encodings import made_anew, spark_type
 from seambase.errors import RefusedError
 from seambench.formats.forms.footer import Footer, Struct
 from seamkit.files.parquet import open_parquet
@@ -241,3 +242,20 @@ def test_types_made_anew_say_all_else_again(make: Any) -> None:
         make(_marked(make(_marked(pa.int8())))), lambda k: pa.int64() if k == pa.int8() else k
     )
     assert found.equals(make(_marked(make(_marked(pa.int64())))), check_metadata=True)
+
+
+@pytest.mark.parametrize(
+    ("make", "path"),
+    [
+        (lambda kind: kind, "u"),
+        (pa.list_, "u.element"),
+        (lambda kind: pa.struct([pa.field("s", kind)]), "u.s"),
+        (lambda kind: pa.map_(pa.string(), pa.list_(kind)), "u.value.element"),
+        (lambda kind: pa.map_(kind, pa.int32()), "u.key"),
+    ],
+)
+@pytest.mark.parametrize("kind", [pa.uuid(), pa.timestamp("ns"), pa.time64("ns")], ids=str)
+def test_types_that_spark_lacks_are_refused(make: Any, path: str, kind: pa.DataType) -> None:
+    """At any depth, by the way to them: Spark's own words for it name no column."""
+    with pytest.raises(RefusedError, match=f"column '{path}' is .*{re.escape(str(kind))}.*Spark"):
+        spark_type(make(kind), "u")
