@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from seambase.errors import InputError
+from seambase.errors import InputError, RefusedError
 from seamkit.files.storage import Storage
 from seamkit.tables.hudi.base_files import open_slice_base
 from seamkit.tables.hudi.listing.files import BaseFile
@@ -85,7 +85,7 @@ def test_a_file_has_the_names_of_the_latest_version_before_it(
 def test_the_newest_completed_history_counts(tmp_path: Path) -> None:
     """Pending changes, and those whose instant never completed, are left out."""
     good = json.dumps(
-        {"schemas": [version(7, column(0, "x")), version(0, column(0, "y"))]}
+        {"schemas": [version(20250101000000, column(0, "x")), version(0, column(0, "y"))]}
     ).encode()
     history = history_in(
         tmp_path,
@@ -94,7 +94,7 @@ def test_the_newest_completed_history_counts(tmp_path: Path) -> None:
         ("20990101000000000_20990101000000001.schemacommit", b"{"),
     )
     assert history is not None
-    assert [number for number, _ in history.versions] == [0, 7]
+    assert [number for number, _ in history.versions] == [0, 20250101000000]
 
 
 def test_most_tables_have_none(tmp_path: Path) -> None:
@@ -109,6 +109,19 @@ def test_broken_histories_are_named(tmp_path: Path, content: bytes) -> None:
     """Without its history a table's older files would be misread: a broken one is an error."""
     with pytest.raises(InputError, match=r"20250101000000000\.schemacommit: .*history"):
         history_in(tmp_path, ("20250101000000000.schemacommit", content))
+
+
+@pytest.mark.parametrize("number", [1, 7, 9999999999999])
+def test_a_version_without_an_instant_is_refused(tmp_path: Path, number: int) -> None:
+    """Hudi before 0.14.1 gives the greatest id of a column where one was dropped (HUDI-6865).
+
+    Taken for an instant it would come before all others: of files that are older than a renaming
+    the renamed column was null, as it is in Hudi.
+    """
+    schemas = [version(number, column(1, "b2")), version(20250101000000000, column(1, "b2"))]
+    content = json.dumps({"schemas": [*schemas, version(0, column(1, "b"), column(2, "c"))]})
+    with pytest.raises(RefusedError, match=f"schemacommit: .*the number {number} and no instant"):
+        history_in(tmp_path, ("20250102000000000.schemacommit", content.encode()))
 
 
 def test_files_are_read_under_the_names_of_now(tmp_path: Path) -> None:

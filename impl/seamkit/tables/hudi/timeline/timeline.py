@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, TypeVar
 
-from seambase.errors import InputError
+from seambase.errors import InputError, RefusedError
 from seamkit.avro.schema import field_paths
 from seamkit.files.columns import Finder, Place
 from seamkit.files.storage import Storage
@@ -74,6 +74,9 @@ class SchemaHistory:
         return best
 
 
+_LEAST_INSTANT = 10**13  # of 14 digits; the version of a table before its first change has 0
+
+
 def load_history(storage: Storage, committed: Any) -> SchemaHistory | None:
     """The newest history of a table, or None if its schema never changed in this way."""
     stored = []
@@ -93,6 +96,13 @@ def load_history(storage: Storage, committed: Any) -> SchemaHistory | None:
         ) from error
     if not versions:
         raise InputError(f"{storage.full(path)}: a history without a schema")
+    for number, _ in versions:
+        if 0 < number < _LEAST_INSTANT:
+            raise RefusedError(
+                f"{storage.full(path)}: a version of the schema has the number {number} and no "
+                "instant, as Hudi before 0.14.1 wrote where a column was dropped (HUDI-6865); "
+                "which files are of it is not told"
+            )
     return SchemaHistory(sorted(versions, key=lambda version: version[0]))
 
 
