@@ -181,13 +181,20 @@ def test_a_file_that_the_timeline_names_and_nobody_finds_is_an_error(
         table.slices()
 
 
-def test_a_newer_log_format_is_refused(tmp_path: Path) -> None:
-    """A `.log.parquet` file of a newer writer is no base file and is refused by name."""
+@pytest.mark.parametrize(
+    ("file", "words"),
+    [
+        (f"f-0_0-1-1_{at(20)}_1.log.parquet", "newer"),
+        (f"g-0_0-1-1_{at(10)}.hfile", r"g-0_.*\.hfile: base files in hfile"),
+    ],
+)
+def test_files_in_other_formats_are_refused(file: str, words: str, tmp_path: Path) -> None:
+    """A `.log.parquet` of a newer writer is no base file; HFiles lie in metadata tables alone."""
     table = Table(tmp_path, 9)
-    table.files(base(10), f"f-0_0-1-1_{at(20)}_1.log.parquet")
+    table.files(base(10), file)
     table.instant(at(10), "commit", at(11))
 
-    with pytest.raises(RefusedError, match="newer"):
+    with pytest.raises(RefusedError, match=words):
         table.slices()
 
 
