@@ -98,6 +98,8 @@ class UnitTasks:
         if wanted.condition is not None:
             test = wanted.condition, self.plan.schema, wanted.tested
             kept = list(itertools.compress(units, units_that_may_match(units, *test)))
+            # What the table tells of its rows may turn out to be broken when it is asked.
+            self.state.warnings += set(self.plan.warnings).difference(self.state.warnings)
         whole_bytes = sum(unit.size_bytes for unit in kept)
         spare = sum(len(unit.files) for unit in kept) < threads
         tasks: list[Task] = []

@@ -577,7 +577,8 @@ class ReadPlan:
         heading: what `Scan.explain` says after the table and how many units there are, such as
             where files were listed.
         notes: further lines of it, such as what was left out.
-        warnings: what went wrong while planning and was done otherwise.
+        warnings: what went wrong while planning and was done otherwise; a list may grow when a
+            filter asks what is known of units.
         again: plans the same read anew, of the table as it then is; None where that is of no use.
             Asked once, where a read fails before a row was handed out: a cleaner may have removed
             a file in the meantime.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Literal
+from typing import Any, Literal
 
 from seambase.description import StoredFile
 from seambase.errors import InputError, RefusedError
@@ -222,7 +222,8 @@ def read_plan(
     """
     slices = plan.slices if merge_logs else _bases_alone(plan.slices)
     partitions = PartitionColumns(source.config, source.schema)
-    indexes = _Indexes.of(plan, source)
+    doubts = list(plan.warnings)
+    indexes = _Indexes.of(plan, source, doubts)
     units = [_unit(slice_, source, path, partitions, indexes) for slice_ in slices]
     if buckets is not None:
         numbered = bucket_units(source.storage, source.config, source.schema, slices, buckets)
@@ -235,7 +236,7 @@ def read_plan(
     if indexes.names:
         heading += f", filters ask its {', '.join(indexes.names)}"
     table = source.storage.root
-    return ReadPlan(table, source.schema, units, heading, notes, list(plan.warnings))
+    return ReadPlan(table, source.schema, units, heading, notes, doubts)
 
 
 def _unit(
@@ -286,19 +287,21 @@ class _Indexes:
     by_partition: dict[str, Guarantee] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, plan: Plan, source: LogSource) -> _Indexes:
+    def of(cls, plan: Plan, source: LogSource, doubts: list[ScanWarning]) -> _Indexes:
+        """Those of a plan; what is wrong with them is put to its doubts once a filter asks."""
         table, schema = (source.storage, source.timeline), source.schema
+        how: Any = {"strict": source.strict and plan.from_metadata, "_doubts": doubts}
         # Of partitions it knows what they are now.
         known = ColumnStats.is_there(source.timeline)
-        ranges = ColumnStats(*table, schema) if known else None
+        ranges = ColumnStats(*table, schema, **how) if known else None
         now = plan.from_metadata and source.window == NOW
         return cls(
             ranges,
             ranges if plan.from_metadata else None,
-            PartitionStats(*table, schema)
+            PartitionStats(*table, schema, **how)
             if now and PartitionStats.is_there(source.timeline)
             else None,
-            BloomIndex(*table)
+            BloomIndex(*table, **how)
             if plan.from_metadata and BloomIndex.is_there(source.timeline)
             else None,
         )

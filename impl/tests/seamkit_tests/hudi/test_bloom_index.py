@@ -2,6 +2,7 @@
 
 import base64
 import pickle
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from seamkit.tables.hudi.timeline.timeline import load_timeline
 from seamkit_tests.samples.calls import calls_of
 from seamkit_tests.samples.damage import replace_in
 from seamkit_tests.samples.golden_tables import unpack_table
-from seamkit_tests.samples.hudi_scans import filtered
+from seamkit_tests.samples.hudi_scans import doubted_index, filtered
 from seamkit_tests.samples.outlets import bag
 
 
@@ -115,17 +116,19 @@ def test_an_index_that_cannot_be_read_rules_nothing_out(
     logs = sorted((folder / ".hoodie/metadata/bloom_filters").glob(".bloom-filters-*.log.*"))
     if defect == "not built":
         replace_in(folder / ".hoodie/hoodie.properties", "bloom_filters,", "")
-    scan = filtered(folder, condition)
-    for log in logs if defect == "cut" else ():
-        log.write_bytes(log.read_bytes()[:-7])
-    for log in logs if defect == "gone" else ():
-        log.unlink()
-    if defect == "behind":
-        instants = (folder / ".hoodie/metadata/.hoodie/timeline").glob("2*_*.deltacommit")
-        max(instants, key=lambda path: path.name).unlink()
-    assert "keys" not in scan.explain().splitlines()[-1]
-    # Footers say it in its place.
-    assert _opened(monkeypatch, scan, condition, folder) == "wxyz"
+    index = None if defect == "not built" else "bloom_filters"
+    opened = partial(_opened, monkeypatch, condition=condition, folder=folder)
+    with doubted_index(folder, condition, index, opened) as scan:
+        for log in logs if defect == "cut" else ():
+            log.write_bytes(log.read_bytes()[:-7])
+        for log in logs if defect == "gone" else ():
+            log.unlink()
+        if defect == "behind":
+            instants = (folder / ".hoodie/metadata/.hoodie/timeline").glob("2*_*.deltacommit")
+            max(instants, key=lambda path: path.name).unlink()
+        assert "keys" not in scan.explain().splitlines()[-1]
+        # Footers say it in its place.
+        assert opened(scan) == "wxyz"
 
 
 _Records = list[tuple[str, dict[str, Any] | None]]

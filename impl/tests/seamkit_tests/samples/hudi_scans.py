@@ -1,12 +1,16 @@
 """Scans of Hudi tables on any path, the connector path among them, and of single slices."""
 
-from collections.abc import Iterator, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pytest
 
+from seambase.errors import InputError
+from seambase.scan import TableWarning
 from seamkit.connector.change_rows import reader_of
 from seamkit.connector.unit_rows import read_unit
 from seamkit.scan.merge_path import UnitMerge
@@ -32,6 +36,30 @@ def filtered(folder: Path, condition: pc.Expression, **further: Any) -> UnitScan
     scan = HudiTable(str(folder), listing=listing).scan(filter=condition, **further)
     assert isinstance(scan, UnitScan)
     return scan
+
+
+@contextlib.contextmanager
+def doubted_index(
+    folder: Path,
+    condition: pc.Expression,
+    index: str | None,
+    read: Callable[[UnitScan], Any] = UnitScan.to_table,
+) -> Iterator[UnitScan]:
+    """A scan that is warned of an index while it is used, and a strict one that is refused then.
+
+    None is an index of which nothing is told.
+    """
+    scan, strict = (filtered(folder, condition, strict=one) for one in (False, True))
+    if index is None:
+        yield scan
+        assert not scan.report().warnings
+        return
+    with pytest.warns(TableWarning, match=f"{index}: no file is left out by it"):
+        yield scan
+    files = [warning.file for warning in scan.report().warnings]
+    assert files.count(str(folder / ".hoodie/metadata" / index)) == 1
+    with pytest.raises(InputError, match="no file is left out by it"):  # that of another, maybe
+        read(strict)
 
 
 def read_parts(scan: UnitScan) -> str:

@@ -31,7 +31,7 @@ import base64
 import hashlib
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -39,6 +39,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError
+from seambase.scan import ScanWarning
 from seamkit.files.statistics import ColumnRange, FileStatistics, guarantee_of
 from seamkit.files.storage import Storage
 from seamkit.tables.hudi.indexes.key_filters import (
@@ -48,6 +49,7 @@ from seamkit.tables.hudi.indexes.key_filters import (
     read_key_filter,
 )
 from seamkit.tables.hudi.listing.metadata_table import (
+    METADATA_FOLDER,
     MetadataTable,
     has_partition,
     open_metadata_table,
@@ -63,7 +65,11 @@ _Named = tuple[Hashable, Any]
 
 @dataclass(frozen=True)
 class MetadataIndex:
-    """A partition of the metadata table that filters ask, read when it is first needed."""
+    """A partition of the metadata table that filters ask, read when it is first needed.
+
+    Attributes:
+        strict: refuse one that is broken, of which a scan is warned otherwise.
+    """
 
     #: Its name, the field of its records, and the bytes that are worth to be read.
     partition: ClassVar[str]
@@ -72,10 +78,12 @@ class MetadataIndex:
 
     storage: Storage
     timeline: Timeline
+    strict: bool = field(default=False, kw_only=True)
+    _doubts: list[ScanWarning] = field(default_factory=list, kw_only=True, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what was read."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        return {own.name: getattr(self, own.name) for own in fields(self)}
 
     @classmethod
     def is_there(cls, timeline: Timeline) -> bool:
@@ -95,8 +103,8 @@ class MetadataIndex:
         """What the newest records say, by what they tell of.
 
         `read` makes it of a key, its record, and what an older one came to; `wanted` is asked of
-        each key when its turn comes. Nothing where the index is broken, too large or of another
-        state.
+        each key when its turn comes. Nothing where the index is broken, too large, not known in its
+        form or of another state.
         """
         by_key: dict[str, _Named] = {}
         try:
@@ -110,7 +118,14 @@ class MetadataIndex:
                         by_key.pop(key, None)
                     else:
                         by_key[key] = read(key, own, by_key.get(key))
-        except (InputError, RefusedError, LookupError, TypeError, AttributeError):
+        except InputError as error:
+            where = self.storage.full(f"{METADATA_FOLDER}/{self.partition}")
+            doubt = ScanWarning(where, -1, f"no file is left out by it ({error})")
+            if self.strict:
+                raise InputError(str(doubt)) from error
+            self._doubts.append(doubt)
+            return {}
+        except (RefusedError, LookupError, TypeError, AttributeError):
             return {}  # the last three: records of another form
         records: dict[Hashable, Any] = {}
         twice: set[Hashable] = set()
@@ -286,8 +301,9 @@ class BloomIndex(MetadataIndex):
     def filter_of(self, file: str) -> KeyFilter | None:
         """The filter of a base file, by its name; None where none is known, or it is broken."""
         digest = hashlib.md5(file.encode(), usedforsecurity=False).digest()
+        filters = self._filters
         try:
-            kind, text = self._filters[base64.b64encode(digest).decode()]
+            kind, text = filters[base64.b64encode(digest).decode()]
             return read_key_filter(text, kind.encode(), file)
         except (KeyError, InputError):
             return None
