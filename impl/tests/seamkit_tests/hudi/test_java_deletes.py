@@ -59,6 +59,7 @@ def test_a_block_is_what_hudi_wrote() -> None:
         *(("string", text, text) for text in _TEXTS),
         ("decimal", (12345, 2), Decimal("123.45").quantize(Decimal("1e-15"))),
         ("decimal", (-1, 15), Decimal("-1e-15")),
+        ("decimal", (255, 15), Decimal("2.55e-13")),  # as many bits as bytes hold without a sign
         ("decimal", (10**22, 0), Decimal(10**22)),
     ],
     ids=repr,
@@ -79,6 +80,19 @@ def test_keys_may_have_any_letters(version: int, text: str | None) -> None:
     assert deletes.record_keys == [text, "k", text]
     assert deletes.batch.column("partition_path").to_pylist() == ["p", text, text]
     assert deletes.ordering_types == ["null"] * 3
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_text_may_be_null_itself(version: int) -> None:
+    """Kryo has a mark for it, beside that of an object which is null."""
+    content = java_delete_content([("k", "p", _NONE)], version=version)[8:]
+    assert content.count(b"\1\x82k") == 1
+    content = content.replace(b"\1\x82k", b"\1\x80")
+    deletes = _read(struct.pack(">ii", version, len(content)) + content)
+    assert (deletes.record_keys, deletes.batch.column("partition_path").to_pylist()) == (
+        [None],
+        ["p"],
+    )
 
 
 @pytest.mark.parametrize("version", [1, 2])
@@ -173,11 +187,54 @@ def test_what_follows_the_array_is_an_error() -> None:
         _read(content)
 
 
-@pytest.mark.parametrize("mark", [2, 3, 4, 9])
-def test_an_object_that_is_no_key_is_an_error(mark: int) -> None:
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("mark", [0, 2, 3, 4, 9])
+def test_an_object_that_is_no_key_is_an_error(version: int, mark: int) -> None:
     """A number may name any object that was there before, or none."""
-    content = java_delete_content([("k", "p", _NONE)])
+    content = java_delete_content([("k", "p", _NONE)], version=version)
     at = content.index(b"HoodieKe\xf9") + 9
     broken = content[:at] + bytes([mark]) + content[at + 1 :]
     with pytest.raises(InputError, match="broken at byte"):
         _read(broken)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_an_object_of_another_class_is_an_error(version: int) -> None:
+    """What it has cannot be read as a key."""
+    content = java_delete_content([("k", "p", _NONE)], version=version)
+    with pytest.raises(InputError, match=r"HoodieKez' where a .*HoodieKey is expected"):
+        _read(content.replace(b"HoodieKe\xf9", b"HoodieKe\xfa"))
+
+
+@pytest.mark.parametrize(
+    ("word", "number"),
+    [("int", b"\x80" * 5), ("int", b"\xff\xff\xff\xff\x7f"), ("int", b"\xfe\xff\xff\xff\x7f")],
+    ids=["too long", "too small", "too large"],
+)
+def test_a_number_that_its_type_does_not_have_is_an_error(word: str, number: bytes) -> None:
+    """Five bytes hold more than an int."""
+    content = java_delete_content([("k", "p", (word, 0))])[8:-1] + number
+    with pytest.raises(InputError, match="broken at byte"):
+        _read(struct.pack(">ii", 2, len(content)) + content)
+
+
+@pytest.mark.parametrize("scale", [-1, 39])
+def test_a_decimal_with_its_point_elsewhere_is_an_error(scale: int) -> None:
+    """No column of Spark's has such."""
+    with pytest.raises(InputError, match=f"a decimal of {scale} digits behind its point"):
+        _read(java_delete_content([("k", "p", ("decimal", (1, scale)))]))
+
+
+def test_a_decimal_of_less_than_no_bytes_is_an_error() -> None:
+    """Their number is one less than what stands there."""
+    content = java_delete_content([("k", "p", ("decimal", (1, 2)))])[8:]
+    assert content.endswith(b"\2\1\4")
+    content = content[:-3] + b"\0"
+    with pytest.raises(InputError, match="broken at byte"):
+        _read(struct.pack(">ii", 2, len(content)) + content)
+
+
+def test_decimals_of_more_digits_than_newer_blocks_have_are_refused() -> None:
+    """These have fifteen behind the point, in which both are compared."""
+    with pytest.raises(RefusedError, match=r"ordering value 1E-16, and more than 15 digits"):
+        _read(java_delete_content([("k", "p", ("decimal", (1, 16)))]))

@@ -67,11 +67,8 @@ class _Objects:
         return list(self.referred(lambda: self.items(item, read)))
 
     def items(self, item: str, read: Callable[[], JavaDelete]) -> list[JavaDelete]:
-        count = self.number(_INT_BYTES) - 1
-        if count > len(self.data):
-            raise ValueError(f"an array of {counted(count, 'item')}")
         found = []
-        for _ in range(count):
+        for _ in range(self.number(_INT_BYTES) - 1):
             self.of_class(item)
             found.append(self.expected(JavaDelete, self.referred(read)))
         return found
@@ -108,7 +105,7 @@ class _Objects:
             return number - 2 if number else None
         name = self.number(_INT_BYTES)
         if name == len(self.classes):
-            self.classes.append(self.text() or "")
+            self.classes.append(self.expected(str, self.text()))
         return self.classes[name]
 
     def referred(self, read: Callable[[], Any]) -> Any:
