@@ -184,7 +184,7 @@ def _unfinished(timeline: Timeline, window: Window) -> Iterator[ScanWarning]:
     refuses such queries (TimelineUtils, validateTimestampAsOf and handleHollowCommitIfNeeded).
     Compactions and clusterings change no row.
     """
-    if window.changes is not None or (window.up_to is None and window.after is None):
+    if window.up_to is None and window.after is None:
         return
     end = window.up_to or timeline.last_completed() or ""
     for instant in timeline.instants:
