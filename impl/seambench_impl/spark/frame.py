@@ -41,4 +41,4 @@ class SparkFrameReader(AutoReader):
             return scan.spark_frame(session)
 
         # One session serves this reader and Spark + Hudi: a process has one.
-        return open_frame(self, request, bundle(), load)
+        return open_frame(self, request, bundle(), load, lambda: scan.report().warnings)

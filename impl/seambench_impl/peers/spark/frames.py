@@ -11,6 +11,7 @@ import contextlib
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from seambase.errors import InputError
+from seambase.scan import ScanReport, ScanWarning
 from seambench.contracts.scan import Scan, Scanner, ScanRequest
 from seambench.contracts.tables import SparkBundle
 from seambench.engines.spark import SparkOptions, explain_failure, spark_session
@@ -42,9 +44,16 @@ def session_of(bundle: SparkBundle) -> tuple[Any, Path | None]:
 
 
 def open_frame(
-    scanner: Scanner, request: ScanRequest, bundle: SparkBundle, load: Callable[[Any], Any]
+    scanner: Scanner,
+    request: ScanRequest,
+    bundle: SparkBundle,
+    load: Callable[[Any], Any],
+    warned: Callable[[], list[ScanWarning]] = list,
 ) -> SparkScan:
-    """Start Spark if need be, with a table format's jars and settings, and let it plan a read."""
+    """Start Spark if need be, with a table format's jars and settings, and let it plan a read.
+
+    `warned` tells what whoever planned the frame doubts.
+    """
     session, log = session_of(bundle)
     # Rows come out through Parquet files: old dates must leave as they are in the table, and
     # timestamps as the micro-seconds they are (INT96, the default, overflows before 1677).
@@ -55,7 +64,7 @@ def open_frame(
         whole = _arrow_schema(frame)
     except Exception as error:
         raise InputError(str(explain_failure(error, log, f"opening {request.table}"))) from error
-    return SparkScan(scanner, request, frame, select_columns(whole, request.columns), log)
+    return SparkScan(scanner, request, frame, select_columns(whole, request.columns), log, warned)
 
 
 class SparkScan(PeerScan):
@@ -68,10 +77,16 @@ class SparkScan(PeerScan):
         frame: Any,
         schema: pa.Schema,
         log: Path | None,
+        warned: Callable[[], list[ScanWarning]] = list,
     ) -> None:
         super().__init__(scanner, request, schema, self._read)
         self._frame = frame
         self._log = log
+        self._warned = warned
+
+    def report(self) -> ScanReport:
+        """See `PeerScan.report`; what tasks are warned of stays with them."""
+        return replace(super().report(), warnings=self._warned())
 
     def answer(self, sql: str, tables: Mapping[str, Scan | Path]) -> list[tuple[Any, ...]]:
         """The rows of a query in Spark SQL; see `seambench.contracts.scan.Answering`."""
