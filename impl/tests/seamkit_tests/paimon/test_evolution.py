@@ -343,3 +343,26 @@ def test_a_vector_of_a_later_file_is_refused(
     table = _with_vector(_table(tmp_path, *files), file, [0])
     with pytest.raises(RefusedError, match=f"{file} has a deletion vector, and data-"):
         _rows(table)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("BLOB", "BLOB"),
+        ("BLOB NOT NULL", "BLOB"),
+        ({"type": "VECTOR", "element": "FLOAT", "length": 3}, "VECTOR"),
+        ({"type": "ARRAY", "element": "BLOB"}, "BLOB"),
+    ],
+    ids=str,
+)
+def test_types_whose_values_lie_in_files_of_their_own_are_refused(
+    kind: Any, name: str, tmp_path: Path
+) -> None:
+    """By the column's name, whichever columns are asked for."""
+    table = _table(tmp_path, _WHOLE)
+    file = table / "schema/schema-0"
+    schema = json.loads(file.read_text("utf-8"))
+    schema["fields"].append({"id": 9, "name": "z", "type": kind})
+    file.write_text(json.dumps(schema | {"highestFieldId": 9}), "utf-8")
+    with pytest.raises(RefusedError, match=f"field 'z'.*: the type '{name}' is not supported"):
+        _rows(table, columns=["k"])

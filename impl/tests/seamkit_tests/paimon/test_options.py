@@ -63,6 +63,7 @@ def test_removing_groups_that_paimon_would_not_create_are_errors(
         ("chain-table.enabled", "true"),
         ("pk-clustering-override", "true"),
         ("sequence.snapshot-ordering", "true"),
+        ("postpone.merge-on-read", "true"),
         ("batch-scan-mode", "compact"),
         ("log.scan", "from-timestamp"),
         ("log.scan.timestamp-millis", "1"),

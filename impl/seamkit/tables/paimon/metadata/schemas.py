@@ -69,6 +69,7 @@ _SUPPORTED: Mapping[str, Sequence[str]] = {
     "pk-clustering-override": ("false",),
     "chain-table.enabled": ("false",),
     "sequence.snapshot-ordering": ("false",),
+    "postpone.merge-on-read": ("false",),
     "batch-scan-mode": ("none",),
 }
 #: What is read of options beside these, here and by the rules of merging.
