@@ -176,6 +176,7 @@ _GOOD = 'level = "must"\nrequirement = "a b c d"\ntable = "cow-v9"\n'
         (_GOOD + '[ask.one]\nvariants = ["v6"]\nrows = []\n', "asks nothing of any table"),
         (_GOOD + "[expect]\n", "either rows or refused"),
         (_GOOD + '[expect]\nrows = []\nrefused = ["InputError"]\n', "either rows or refused"),
+        (_GOOD + "[expect]\nrows = []\ntimes = [1]\n", "times belongs to each of the rows"),
         (_GOOD + "[expect]\nrows = [{ nope = 1 }]\n", "nope"),
         (_GOOD + '[expect]\nrows = [{ ts = "one" }]\n', "does not take"),
         (_GOOD + "[request]\nas_of = 9\n[expect]\nrows = []\n", "number of a step"),

@@ -1,15 +1,20 @@
 """Whoever breaks a rule of rows fails in every format, with a reason that tells it."""
 
 from collections.abc import Callable, Iterator, Mapping
+from datetime import date, datetime
+from decimal import Decimal
 from typing import Any
+from unicodedata import normalize
+from urllib.parse import unquote_plus
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
 from seambase.errors import RefusedError
 from seambench.conformance.judge import verdict
-from seambench.conformance.load import load_cases
+from seambench.conformance.load import find_case, load_cases
 from seambench.contracts.registry import resolve
 from seambench.seams.scan.cases import ScanCase
 from seambench_suites.meta.bent import Bend, members, scans
@@ -139,3 +144,80 @@ def test_a_rule_that_is_broken_is_found_in_every_format(rule: str) -> None:
     for case in chosen:
         found = verdict(case, reader)
         assert (found.word, says in found.reason) == ("fail", True), (case.id, found.reason)
+
+
+_WITHIN: Mapping[str, Callable[[Any], Any]] = {
+    "zeros without a sign": lambda v: v + 0.0 if type(v) is float else v,
+    "reals of 32 bits": lambda v: np.float32(v).item() if type(v) is float else v,
+    "numbers by doubles": lambda v: int(float(v)) if type(v) is int and v > 0 else v,
+    "numbers of 32 bits": lambda v: v & 0x7FFFFFFF if type(v) is int and v > 0 else v,
+    "decimals by doubles": lambda v: _by_double(v) if isinstance(v, Decimal) else v,
+    "texts up to a NUL": lambda v: v.split("\0")[0] if isinstance(v, str) else v,
+    "texts of 255 signs": lambda v: v[:255] if isinstance(v, str) else v,
+    "texts without blanks around": lambda v: v.strip(" ") if isinstance(v, str) else v,
+    "texts in one normal form": lambda v: normalize("NFC", v) if isinstance(v, str) else v,
+    "texts as in addresses": lambda v: unquote_plus(v) if isinstance(v, str) else v,
+    "ends of lines": lambda v: v.replace("\r\n", "\n") if isinstance(v, str) else v,
+    "words for null": lambda v: None if v in ("null", "\\N") else v,
+    "empty texts and binaries": lambda v: None if v in ("", b"") else v,
+    "binaries as texts": lambda v: v.decode(errors="replace").encode() if type(v) is bytes else v,
+    "times in milliseconds": lambda v: v.replace(microsecond=0) if type(v) is datetime else v,
+    "years of 64 bits of nanoseconds": (
+        lambda v: v.replace(year=2262) if isinstance(v, date) and v.year > 2262 else v
+    ),
+    "false as null": lambda v: v or None if isinstance(v, bool) else v,
+}
+
+
+def _by_double(value: Decimal) -> Decimal:
+    return Decimal(f"{float(value):.9f}")
+
+
+def _within(value: Any, change: Callable[[Any], Any]) -> Any:
+    """A value of which those inside are others; it is itself where there are none."""
+    if isinstance(value, dict):
+        return {name: _changed(inner, change) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_changed(inner, change) for inner in value]
+    return (value[0], _changed(value[1], change)) if isinstance(value, tuple) else value
+
+
+def _changed(value: Any, change: Callable[[Any], Any]) -> Any:
+    inner = _within(value, change)
+    return inner if isinstance(value, dict | list | tuple) else change(inner)
+
+
+_MANY: Mapping[str, Callable[[pa.Table], pa.Table]] = {
+    "rows of the first batch alone": lambda table: table.slice(0, 4096),
+    "a row less in all": lambda table: table.slice(0, table.num_rows - 1),
+    "equal rows once": lambda table: pa.concat_tables(
+        [table.slice(at, 1) for at in (0, 5000, 5001, 10000)]
+    ),
+    "nulls of the first batch alone": lambda table: _each(table, _nulls_as_empty),
+}
+
+_NESTED = "delta/schema", "hive/parquet", "iceberg/types", "paimon/files"
+
+
+@pytest.mark.parametrize("folder", _NESTED)
+def test_values_within_others_and_rows_behind_thousands_are_compared(folder: str) -> None:
+    """Whoever changes values only inside of others, or rows only past a batch, is found."""
+    bends = {
+        what: scans(
+            table=lambda table, change=change: pa.table(
+                [
+                    pa.array([_within(v, change) for v in column.to_pylist()], column.type)
+                    for column in table.columns
+                ],
+                table.schema,
+            )
+        )
+        for what, change in _WITHIN.items()
+    }
+    right = resolve("scan", "auto")
+    edges = find_case(f"scan/{folder}/edges-within")
+    many = find_case(f"scan/{folder}/many-rows/all-rows")
+    found = {what: verdict(edges, bend(right)) for what, bend in bends.items()}
+    found |= {what: verdict(many, scans(table=bend)(right)) for what, bend in _MANY.items()}
+    missed = {what: one for what, one in found.items() if "expected" not in one.reason}
+    assert missed == {}

@@ -79,6 +79,7 @@ class ExpectSpec:
 
     Attributes:
         rows: the rows as a multiset.
+        times: how often each of them comes, where that is not once.
         any_of: several such answers, each of them right.
         refused: exceptions of `seambase.errors`, one of which must be raised instead.
         says: words that the refusal's message must contain.
@@ -90,6 +91,7 @@ class ExpectSpec:
     """
 
     rows: Sequence[Mapping[str, Any]] | None = None
+    times: Sequence[int] = ()
     any_of: Sequence[Sequence[Mapping[str, Any]]] = ()
     refused: Sequence[str] = ()
     says: Sequence[str] = ()
@@ -198,10 +200,14 @@ class ScanCase(Case):
     def expected_answers(self) -> list[list[tuple[Any, ...]]]:
         """Right answers, each as typed tuples in the order of `names`."""
         types = self.table.spec.columns
-        return [
+        answers = [
             [tuple(_typed(row.get(name), types.get(name)) for name in self.names) for row in rows]
             for rows in (self.expect.any_of or [self.expect.rows or ()])
         ]
+        if self.expect.times:
+            repeated = zip(answers[0], self.expect.times, strict=True)
+            answers = [[row for row, times in repeated for _ in range(times)]]
+        return answers
 
 
 def _typed(value: Any, kind: str | None) -> Any:
@@ -294,6 +300,8 @@ def _lint(case: ScanCase, file: Path) -> None:
     expect = case.expect
     if [expect.rows is not None, bool(expect.any_of), bool(expect.refused)].count(True) != 1:
         raise UsageError(f"{file}: expect either rows or refused or any_of")
+    if expect.times and len(expect.times) != len(expect.rows or ()):
+        raise UsageError(f"{file}: a number of times belongs to each of the rows")
     # A read of changes has columns of its own.
     known = set(case.table.spec.columns) | set(case.names)
     for row in chain(expect.rows or (), *expect.any_of):
