@@ -174,7 +174,7 @@ _EXCHANGE = 1
 _SECONDS_TO_ANSWER = 10.0
 _TYPES = (
     *("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "date"),
-    *("timestamp_ntz", "string", "binary", "array", "map", "struct"),
+    *("timestamp", "timestamp_ntz", "string", "binary", "array", "map", "struct"),
 )
 
 

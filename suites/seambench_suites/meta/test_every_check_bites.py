@@ -488,14 +488,13 @@ def _last_entry(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 def _runs_from_the_first(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Runs from their first row on, whatever row a slice begins with."""
-    return _columnwise(
-        batch,
-        lambda column: (
-            pa.RunEndEncodedArray.from_arrays(column.run_ends, column.values)[: len(column)]
-            if pa.types.is_run_end_encoded(column.type)
-            else column
-        ),
-    )
+    return _columnwise(batch, _runs_as_they_lie)
+
+
+def _runs_as_they_lie(column: pa.Array) -> pa.Array:
+    if not pa.types.is_run_end_encoded(column.type):
+        return column
+    return pa.RunEndEncodedArray.from_arrays(column.run_ends, column.values)[: len(column)]
 
 
 def _entries_from_the_first(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -906,6 +905,34 @@ def _waits(right: Any, *asked: Any) -> Any:  # noqa: ARG001 - it never asks
     raise InputError("nothing came")
 
 
+def _takes(change: Callable[[pa.Array], pa.Array]) -> Bend:
+    """An exchange that takes columns for others than they are."""
+    return exchanges(
+        sender={"write": lambda right, batch, *asked: right(_columnwise(batch, change), *asked)}
+    )
+
+
+def _rows_from_the_first(column: pa.Array) -> pa.Array:
+    """Rows of a dictionary from its first, whatever row a slice begins with."""
+    if not pa.types.is_dictionary(column.type):
+        return column
+    indices = _as_it_lies(column.indices)[: len(column)]
+    return pa.DictionaryArray.from_arrays(indices, column.dictionary)
+
+
+def _first_driver_alone(whole: Any) -> Any:
+    """All rows of a receiver at its first driver."""
+
+    def opened(request: Any) -> Any:
+        one = whole.open(replace(request, drivers=1))
+        return Bent(one, receivers=[Bent(each, read=read_by(each)) for each in one.receivers])
+
+    def read_by(receiver: Any) -> Callable[..., Any]:
+        return lambda driver=0, *asked: None if driver else receiver.read(0, *asked)
+
+    return Bent(whole, open=opened)
+
+
 def _count(**counts: int) -> Bend:
     return exchanges(sender={"counters": lambda right: {**right(), **counts}})
 
@@ -976,6 +1003,15 @@ _EXCHANGES = [
     Wrong("exchange/rows/edges/*", exchanges(sender={"write": _wants_rows}), "sender 0 failed"),
     Wrong("exchange/rows/random-spread*", _to_the_first, "no row came to"),
     Wrong("exchange/rows/flat*", _to_the_first, "no row came to"),
+    Wrong("exchange/flow/two-parts/2-drivers/*", _first_driver_alone,
+          "no row came to driver 1 of 4"),
+    *(Wrong(f"exchange/drivers/every-format/*/{name}", _first_driver_alone, "belongs to part")
+      for name in ("arrow", "arrow-batch", "presto", "starrocks", "unsaferow")),
+    Wrong("exchange/rows/sliced-encodings/sliced-dictionary/*", _takes(_rows_from_the_first),
+          "came"),
+    Wrong("exchange/rows/sliced-encodings/sliced-run/*", _takes(_runs_as_they_lie), "came"),
+    Wrong("exchange/rows/instants/*", _with_column(1, lambda c: c.cast(pa.timestamp("us"))),
+          "must be timestamp[us, tz=UTC]"),
 ]  # fmt: skip
 
 _ALL = {

@@ -255,8 +255,9 @@ def needs_of(case: ExchangeCase) -> list[str]:
         needs += [f"knobs.{name}" for name in request.knobs]
     if request.order != "none":
         needs.append(f"orders.{request.order}")
-    if case.encoding not in ("plain", "sliced"):
-        needs.append(f"encodings.{case.encoding}")
+    encoding = case.encoding.removeprefix("sliced-")
+    if encoding not in ("plain", "sliced"):
+        needs.append(f"encodings.{encoding}")
     if case.fault != "none":
         needs.append("cancel")
     kinds = {word for type_ in case.types for word in re.findall("[a-z_]+", _bare(type_.text))}

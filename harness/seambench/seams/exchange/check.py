@@ -340,24 +340,24 @@ def _check_parts(case: ExchangeCase, numbers: _Numbers, keys: Sequence[str]) -> 
 
 
 def _check_spread(case: ExchangeCase, course: _Course, numbers: _Numbers, keys: int) -> None:
-    """Where much is to be spread, every receiver has a part of it.
+    """Where much is to be spread, everybody has a part of it: with a hash every driver, too.
 
     With so many keys or batches for each it is no chance that one has none; see `_FOR_EACH`.
     """
     request = case.request
     if request.partition == "hash":
-        spread = keys
+        spread, counts = keys, {request.receivers, request.receivers * request.drivers}
     elif request.partition == "random" and request.knobs.get(_EACH_LEAVES) == 0:
         # The turn is the next one's when a request has left, which otherwise takes many bytes.
-        spread = sum(map(len, course.written))
+        spread, counts = sum(map(len, course.written)), {request.receivers}
     else:
         return
-    if spread < _FOR_EACH * request.receivers:
-        return
-    for receiver in range(request.receivers):
-        parts = range(receiver * request.drivers, (receiver + 1) * request.drivers)
-        if not any(len(numbers.get(part, ())) for part in parts):
-            raise Mismatch(f"no row came to receiver {receiver} of {request.receivers}")
+    for count in counts:
+        each = request.receivers * request.drivers // count
+        for at in range(count) if spread >= _FOR_EACH * count else ():
+            if not any(len(numbers.get(part, ())) for part in range(at * each, (at + 1) * each)):
+                who = "receiver" if count == request.receivers else "driver"
+                raise Mismatch(f"no row came to {who} {at} of {count}")
 
 
 def _check_order(case: ExchangeCase, course: _Course, numbers: _Numbers) -> None:

@@ -8,12 +8,15 @@ from decimal import Decimal
 from typing import Any, Literal
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from seambase.errors import UsageError
 from seambase.types import SerdeType
 from seambase.values import SortKey
 
-Encoding = Literal["plain", "dictionary", "run", "view", "large", "sliced"]
+Encoding = Literal[
+    "plain", "dictionary", "run", "view", "large", "sliced", "sliced-dictionary", "sliced-run"
+]
 
 
 def sorted_rows(batch: pa.RecordBatch, rows: Sequence[int], keys: Sequence[SortKey]) -> list[int]:
@@ -40,12 +43,23 @@ def _sortable(value: float) -> tuple[bool, float]:
 
 
 def encoded(batch: pa.RecordBatch, encoding: Encoding) -> pa.RecordBatch:
-    """The rows with every column in an encoding, as far as its type has one."""
-    if encoding == "sliced":
+    """The rows with every column in an encoding, as far as its type has one.
+
+    What is sliced is a part of a longer batch; its runs are as long as rows are alike.
+    """
+    if encoding.startswith("sliced"):
         around = pa.concat_batches([batch.slice(0, 1), batch, batch.slice(0, 1)])
-        return around.slice(min(batch.num_rows, 1), batch.num_rows)
+        columns = [_sliceable(column, encoding) for column in around.columns[:-1]]
+        whole = pa.RecordBatch.from_arrays([*columns, around.columns[-1]], batch.schema.names)
+        return whole.slice(min(batch.num_rows, 1), batch.num_rows)
     arrays = [_column(column, encoding) for column in batch.columns[:-1]]
     return pa.RecordBatch.from_arrays([*arrays, batch.columns[-1]], batch.schema.names)
+
+
+def _sliceable(array: pa.Array, encoding: Encoding) -> pa.Array:
+    if encoding == "sliced-run" and not pa.types.is_nested(array.type):
+        return pc.run_end_encode(array)
+    return _column(array, "dictionary") if encoding == "sliced-dictionary" else array
 
 
 def _column(array: pa.Array, encoding: Encoding) -> pa.Array:
