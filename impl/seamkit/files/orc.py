@@ -241,6 +241,17 @@ class OrcReader(FileReader):
                 raise InputError(f"{self.name}: stripe {number} is broken ({error})") from error
 
 
+def least_without_blanks(least: pa.Scalar) -> pa.Scalar:
+    """A bound of texts that may be of ORC's `CHAR`, from the least one as a writer filled it up.
+
+    They are read without the blanks at their end; so none is less than what stands before the first
+    character that is a blank or comes before it.
+    """
+    text = least.as_py()
+    end = next((at for at, one in enumerate(text or "") if one <= " "), None)
+    return least if end is None else pa.scalar(text[:end], least.type)
+
+
 def _shown(instants: pa.Array, zone: str, where: str) -> pa.Array:
     """What the clocks of a zone show; Java has names such as GMT+08:00 too."""
     name = zone.removeprefix("GMT") if zone.startswith(("GMT+", "GMT-")) else zone

@@ -34,7 +34,7 @@ from seamkit.files.columns import (
     or_number,
     places,
 )
-from seamkit.files.orc import OrcReader
+from seamkit.files.orc import OrcReader, least_without_blanks
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.promotion import LosslessTypes, TimesAsNumbers, is_text_or_bytes, with_inner
 from seamkit.files.reader import FileReader, check_size
@@ -479,5 +479,9 @@ def _of_column(entry: Entry, field: Field) -> ColumnRange:
         nulls = None
     if field.stated:
         return ColumnRange(nulls, None, None)
-    ends = bounds_in_file(stated.lower.get(field.id), stated.upper.get(field.id), field.type)
-    return ColumnRange(nulls, *ends)
+    least, greatest = bounds_in_file(
+        stated.lower.get(field.id), stated.upper.get(field.id), field.type
+    )
+    if least is not None and entry.format == "ORC" and pa.types.is_string(least.type):
+        least = least_without_blanks(least)  # of a file of Hive's it may be
+    return ColumnRange(nulls, least, greatest)

@@ -29,7 +29,7 @@ from seambase.errors import InputError, RefusedError
 from seambase.wording import counted
 from seamkit.avro.data_file import AvroReader
 from seamkit.files.columns import Finder, FoundReader, Place
-from seamkit.files.orc import OrcReader
+from seamkit.files.orc import OrcReader, least_without_blanks
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.promotion import LosslessTypes, TimesAsNumbers, java_text
 from seamkit.files.reader import FileReader, check_size
@@ -428,6 +428,8 @@ def file_statistics(
             continue
         if narrowing_of(now, own) is not None:
             continue
+        if own.spelling.startswith("CHAR") and file.name.endswith(".orc"):
+            low = least_without_blanks(low)
         if not pa.types.is_floating(own.type):
             found[now.name] = _of_column(low, high, count)
     return FileStatistics(file.rows, found)

@@ -317,6 +317,36 @@ def test_nanoseconds_of_imported_orc_are_cut_off_before_1970_too(kind: str, tmp_
     assert opened.scan(filter=pc.field("x") < epoch).count_rows() == 2
 
 
+@pytest.mark.parametrize(
+    ("text", "other"), [("ab", "a\tb"), ("", "x"), ("a", "a\x1f"), ("a b", "a b c"), ("b\t", "c")]
+)
+def test_chars_of_imported_orc_may_have_bounds_with_their_blanks(
+    text: str, other: str, tmp_path: Path
+) -> None:
+    """ORC of Hive fills them up, and so its statistics, which `add_files` takes; readers do not."""
+    table = _InOrc(tmp_path / "t", [{"id": 1, "name": "x", "required": False, "type": "string"}])
+    filled = [one.ljust(8) for one in (text, other)]
+    bounds = {
+        "file_format": "ORC",
+        "lower_bounds": [{"key": 1, "value": min(filled).encode()}],
+        "upper_bounds": [{"key": 1, "value": max(filled).encode()}],
+        "value_counts": [{"key": 1, "value": 2}],
+    }
+    table.commit(MadeCommit([MadeFile("a.orc", pa.table({"x": filled}), changed=bounds)]))
+    file = table.folder / "data/a.orc"
+    string, char = (b"\x08" + kind for kind in (b"\x07", b"\x11"))  # the kind of a type
+    content = file.read_bytes()
+    assert content.count(string) == 1
+    file.write_bytes(content.replace(string, char))
+    opened = IcebergTable(str(table.folder))
+    for one in (text, other):
+        shown = one.rstrip(" ")
+        for condition in (pc.field("x") == shown, pc.field("x") <= shown):
+            found = opened.scan(filter=condition).to_table()["x"].to_pylist()
+            assert shown in found, condition
+    assert opened.scan(filter=pc.field("x") > max(filled)).count_rows() == 0
+
+
 def test_bounds_of_shapes_rule_nothing_out(tmp_path: Path) -> None:
     """They are corners of a box, not the least and the greatest bytes."""
     column = {"id": 2, "name": "x", "required": False, "type": "geometry"}
