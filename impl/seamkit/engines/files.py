@@ -229,10 +229,17 @@ def _why_not_its_names(reader: ParquetReader) -> str | None:
     for name, is_refused in reader.told_otherwise.items():
         if is_refused:
             return f"the type of its column {name!r} is told in a way that some engines refuse"
+    return _why_not_its_ranges(reader)
+
+
+def _why_not_its_ranges(reader: ParquetReader) -> str | None:
+    """Why an engine would pass over rows of a file, or refuse it, by what it says of them."""
     if not reader.orders_bytes:
-        return "its writer compared bytes as numbers with signs, and engines go by its ranges"
+        return "its writer told ranges of bytes by other rules, and engines go by these"
     if not reader.counts_nulls:
         return "its writer may have counted other nulls than there are, by which engines go"
+    if reader.has_cut_bounds:
+        return "bounds of values of a fixed length are cut, for which engines refuse the file"
     if not reader.has_true_filters:
         return "its writer may have made Bloom filters of other values, by which engines go"
     return None

@@ -91,11 +91,12 @@ _HEADER_BYTES = 100
 class _Hidden:
     """What of a footer is hidden from pyarrow: its writer's Arrow schema, maps with such keys.
 
-    And what pyarrow does not show, see `check_chunks`.
+    Bounds that are cut are, too; and what pyarrow does not show, see `check_chunks`.
     """
 
     has_arrow: bool
     has_pairs: bool
+    has_cut: bool
     told_otherwise: Mapping[str, bool]
 
 
@@ -117,25 +118,21 @@ def _opened(
 
     `pairs`: maps whose keys may be null come as lists of their entries, see `footer_of_pairs`.
     """
-    footer = other = None
+    footer = other = cut = None
+    told: Mapping[str, bool] = {}
     try:
         # One that is known was made and checked when it was read.
         is_known = "metadata" in options
         if not is_known:
             own = footer_bytes(source)
-            try:
-                footer = footer_without_arrow(source, *own)
-                file = pq.ParquetFile(source, metadata=footer, **_how(source), **options)
-            except pa.ArrowInvalid as error:
-                if pairs and _OPTIONAL_KEYS in str(error):
-                    other = footer_of_pairs(own[1])
-                if other is None:
-                    raise
-                file = pq.ParquetFile(source, metadata=other, **_how(source), **options)
+            file, footer, other = _first_opened(source, source, own, options, pairs=pairs)
+            told, cut = check_chunks(*own, file.metadata, file.schema_arrow.names, where)
+            if cut is not None:
+                whole = pa.BufferReader(cut + len(cut).to_bytes(4, "little") + b"PAR1")
+                file, footer, other = _first_opened(source, whole, (0, cut), options, pairs=pairs)
         else:
             file = pq.ParquetFile(source, **_how(source), **options)
         names = file.schema_arrow.names
-        told = {} if is_known else check_chunks(*own, file.metadata, names, where)
         if bound is not None and bound.is_stated:
             groups = range(file.metadata.num_row_groups)
             check_page_sizes(file.metadata, None, groups, partial(read_part, source), bound, where)
@@ -150,7 +147,32 @@ def _opened(
     _check_rows(file.metadata, where)
     if not is_known:
         check_calendar(file.metadata, own[1], where)
-    return file, _Hidden(footer is not None, other is not None, told)
+    hidden = _Hidden(footer is not None, other is not None, cut is not None, told)
+    return file, hidden
+
+
+def _first_opened(
+    source: Any,
+    footers: Any,
+    own: tuple[int, bytes],
+    options: Mapping[str, Any],
+    *,
+    pairs: bool,
+) -> tuple[pq.ParquetFile, pq.FileMetaData | None, pq.FileMetaData | None]:
+    """A file by the footer of a file, itself or another, and what is hidden of that."""
+    footer = other = None
+    try:
+        footer = footer_without_arrow(footers, *own)
+        if footer is None and footers is not source:
+            footer = pq.read_metadata(footers)
+        file = pq.ParquetFile(source, metadata=footer, **_how(source), **options)
+    except pa.ArrowInvalid as error:
+        if pairs and _OPTIONAL_KEYS in str(error):
+            other = footer_of_pairs(own[1])
+        if other is None:
+            raise
+        file = pq.ParquetFile(source, metadata=other, **_how(source), **options)
+    return file, footer, other
 
 
 def _check_rows(footer: pq.FileMetaData, where: str) -> None:
@@ -347,6 +369,11 @@ class ParquetReader(FileReader):
     def counts_nulls(self) -> bool:
         """See `seamkit.files.footers.chunks.counts_nulls`."""
         return counts_nulls(self._file.metadata)
+
+    @property
+    def has_cut_bounds(self) -> bool:
+        """Whether bounds of values of a fixed length are cut, which are hidden from pyarrow."""
+        return self._hidden.has_cut
 
     @property
     def has_true_filters(self) -> bool:

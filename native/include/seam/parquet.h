@@ -13,6 +13,7 @@
 enum {
     SEAM_PARQUET_INT32 = 1, /* of the enum Type */
     SEAM_PARQUET_BYTE_ARRAY = 6,
+    SEAM_PARQUET_FIXED_LEN_BYTE_ARRAY = 7,
 };
 
 /* A column without columns below it, as the footer's schema describes it. */
@@ -40,6 +41,8 @@ struct seam_parquet_rules {
     int64_t n_columns; /* of the schema's root */
     uint8_t *tellings; /* receives for each of them one of the enum */
     int64_t *spans;    /* receives for each chunk with values where it begins and ends; or NULL */
+    uint8_t
+        *without_cut; /* a copy of the footer, in which bounds that are cut are hidden; or NULL */
     int32_t lists_levels; /* the writer names RLE where a chunk has levels, and where it lacks those
                              of one kind BIT_PACKED, by which chunks of other writers are known */
 };
@@ -47,12 +50,14 @@ struct seam_parquet_rules {
 /* Checks the column chunks of a footer, FileMetaData without anything around it: every row group
  * has one of each leaf, with metadata that is not encrypted and of the leaf's type, whose
  * histograms of levels are missing or have one number a level, and which counts bytes of texts only
- * if it has some; bounds are whole values, nulls are counted where there may be some, and columns
- * have as many values as rows, those with lists at least; what is not compressed has one size; and
- * every element of the schema is required, optional or repeated, and tells a decimal alike as old
- * readers know it and as new ones do. SEAM_BAD_INPUT: it breaks that or ends early;
- * SEAM_UNSUPPORTED: a chunk is encrypted, or in a codec that is not known. Offsets of errors are
- * those in `data`. */
+ * if it has some; bounds are whole values, or of a fixed length and cut, as arrow-rs has them
+ * beyond 64 bytes, which readers take for whole ones: in `without_cut` fields of such statistics
+ * have numbers that nobody knows, from the first such bound on; nulls are counted where there may
+ * be some, and columns have as many values as rows, those with lists at least; what is not
+ * compressed has one size; and every element of the schema is required, optional or repeated, and
+ * tells a decimal alike as old readers know it and as new ones do. SEAM_BAD_INPUT: it breaks that
+ * or ends early; SEAM_UNSUPPORTED: a chunk is encrypted, or in a codec that is not known. Offsets
+ * of errors are those in `data`. */
 int seam_parquet_check_chunks(const uint8_t *data, int64_t size_bytes,
                               const struct seam_parquet_leaf *leaves,
                               const struct seam_parquet_rules *rules, struct seam_error *error);

@@ -75,6 +75,7 @@ enum {
     STATISTICS_NULLS = 3,
     STATISTICS_DISTINCT = 4,
     STATISTICS_LEAST = 6, /* the last of the bounds, which have all numbers but the two above */
+    STATISTICS_LAST = 8,
     SIZES_UNENCODED = 1,
     SIZES_REPETITION = 2,
     SIZES_DEFINITION = 3,
@@ -115,17 +116,34 @@ static int check_sizes(struct compact *in, const struct seam_parquet_leaf *leaf)
     return SEAM_OK;
 }
 
+/* Hides a bound that is cut, whose field begins at `head`: its number, and those behind it, are
+ * told by the difference to the one before. Whether it could. */
+static int hide_cut(const struct compact *in, const struct seam_parquet_leaf *leaf,
+                    const struct seam_parquet_rules *rules, int64_t head, uint64_t size_bytes) {
+    int is_cut = leaf->physical_type == SEAM_PARQUET_FIXED_LEN_BYTE_ARRAY && size_bytes > 0 &&
+                 size_bytes < (uint64_t)leaf->value_bytes;
+    int step = in->data[head] >> 4;
+    if (!is_cut || !rules->without_cut || step < 1 || step >= STATISTICS_LAST) {
+        return 0;
+    }
+    rules->without_cut[head] = (uint8_t)((step + STATISTICS_LAST) << 4 | BINARY);
+    return 1;
+}
+
 /* Bounds are values in the plain encoding, without a length before them. */
-static int check_statistics(struct compact *in, const struct seam_parquet_leaf *leaf) {
+static int check_statistics(struct compact *in, const struct seam_parquet_leaf *leaf,
+                            const struct seam_parquet_rules *rules) {
     struct compact_field field = {0, 0};
     SEAM_TRY(compact_next_field(in, &field));
     while (field.type) {
+        int64_t head = in->at - 1; /* of a field that is near the one before it */
         int is_bound = field.number <= STATISTICS_LEAST && field.number != STATISTICS_NULLS &&
                        field.number != STATISTICS_DISTINCT;
         if (is_bound && field.type == BINARY) {
             uint64_t size_bytes = 0;
             SEAM_TRY(compact_varint(in, &size_bytes));
-            if (leaf->value_bytes && size_bytes != (uint64_t)leaf->value_bytes) {
+            if (leaf->value_bytes && size_bytes != (uint64_t)leaf->value_bytes &&
+                !hide_cut(in, leaf, rules, head, size_bytes)) {
                 return compact_fail(in, SEAM_BAD_INPUT,
                                     "a bound has another length than a value of its type");
             }
@@ -293,7 +311,7 @@ static int check_metadata(struct compact *in, const struct seam_parquet_leaf *le
         } else if (field.number == METADATA_DICTIONARY) {
             code = compact_number(in, &field, &pages.dictionary);
         } else if (field.number == METADATA_STATISTICS && field.type == STRUCT) {
-            code = check_statistics(in, leaf);
+            code = check_statistics(in, leaf, rules);
         } else if (field.number == METADATA_SIZES && field.type == STRUCT) {
             code = check_sizes(in, leaf);
         } else {

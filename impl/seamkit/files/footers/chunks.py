@@ -110,7 +110,7 @@ def names_extensions(footer: pq.FileMetaData) -> bool:
 
 def check_chunks(
     begin: int, body: bytes, footer: pq.FileMetaData, names: Sequence[str], where: str
-) -> Mapping[str, bool]:
+) -> tuple[Mapping[str, bool], bytes | None]:
     """Make sure that pyarrow can look at every column chunk of a footer.
 
     It goes by the file's bytes, as `footer_bytes` gives them: pyarrow would not write a footer that
@@ -118,7 +118,8 @@ def check_chunks(
 
     Returns:
         Columns with types that not all readers know as they are told, and whether some refuse the
-        file for it; the others take these for something else.
+        file for it; the others take these for something else. And the footer without bounds that
+        are cut, of which pyarrow must not look at any; None if it has none.
     """
     columns = [footer.schema.column(i) for i in range(footer.num_columns)]
     leaves = ffi.new("struct seam_parquet_leaf[]", max(len(columns), 1))
@@ -134,13 +135,15 @@ def check_chunks(
     rules.n_leaves, rules.n_groups = len(columns), footer.num_row_groups
     held = ffi.from_buffer("int64_t[]", spans)
     rules.spans, rules.lists_levels = held, is_by_parquet_mr(footer)
-    tellings = bytearray(len(names))
+    tellings, without_cut = bytearray(len(names)), bytearray(body)
+    rules.without_cut = ffi.from_buffer("uint8_t[]", without_cut)
     rules.n_columns, rules.tellings = len(tellings), ffi.from_buffer("uint8_t[]", tellings)
     given = ffi.from_buffer("uint8_t[]", body), len(body), leaves, rules
     call(lib.seam_parquet_check_chunks, *given, source=where, begin=begin)
     _check_spans(spans, begin, footer, where)
     told = zip(names, tellings, strict=True)
-    return {name: telling == lib.SEAM_PARQUET_REFUSED for name, telling in told if telling}
+    refused = {name: telling == lib.SEAM_PARQUET_REFUSED for name, telling in told if telling}
+    return refused, None if without_cut == body else bytes(without_cut)
 
 
 def is_by_parquet_mr(footer: pq.FileMetaData) -> bool:

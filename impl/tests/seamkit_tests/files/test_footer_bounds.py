@@ -355,6 +355,69 @@ def test_ranges_of_a_first_dictionary_are_none(
     assert (table.scan().statistics().columns["a"].greatest is not None) == is_believed
 
 
+_LONG = [bytes([n]) * 100 for n in (5, 1, 9)]
+
+
+def _cut_bounds(stored: pa.Array, fields: tuple[int, int], *, is_told: bool) -> bytes:
+    """As arrow-rs cuts them to 64 bytes: the greatest is one more at its end."""
+    out = io.BytesIO()
+    rows = pa.table({"k": pa.array([0, 1, 2] * 2), "a": pa.concat_arrays([stored] * 2)})
+    pq.write_table(rows, out, row_group_size=3, store_schema=is_told)
+    footer = Footer(out.getvalue())
+    greatest, least = fields
+    for group in (0, 1):
+        known = _bounds(footer, group, 1)
+        del known[5], known[6]
+        known.update({greatest: Binary(b"\x09" * 63 + b"\x0a"), least: Binary(b"\x01" * 64)})
+    return footer.file()
+
+
+@pytest.mark.parametrize("is_told", [False, True])
+@pytest.mark.parametrize("fields", [(5, 6), (1, 2)])
+@pytest.mark.parametrize("nested", [False, True])
+def test_bounds_of_a_fixed_length_may_be_cut(
+    fields: tuple[int, int], tmp_path: Path, *, nested: bool, is_told: bool
+) -> None:
+    """arrow-rs does so beyond 64 bytes; they rule nothing out, and those of others do.
+
+    Engines' own readers get no such file, which Polars refuses.
+    """
+    fixed = pa.array(_LONG, pa.binary(100))
+    stored = pa.StructArray.from_arrays([fixed], ["x"]) if nested else fixed
+    values = [{"x": one} for one in _LONG] if nested else _LONG
+    content = _cut_bounds(stored, fields, is_told=is_told)
+    (tmp_path / "f").write_bytes(content)
+    table = HiveTable(
+        str(tmp_path),
+        columns={"k": "bigint", "a": "struct<x:binary>" if nested else "binary"},
+        file_format="parquet",
+    )
+    for _ in range(2):  # as it is read, and as it was kept
+        assert table.scan(strict=True).to_table()["a"].to_pylist() == values * 2
+        reader = ParquetReader(Storage(str(tmp_path)), "f")
+        assert reader.has_cut_bounds
+        assert reader.schema.field("a").type == stored.type
+        for value in () if nested else _LONG:
+            test = pc.field("a") == pa.scalar(value, pa.binary(100))
+            assert reader.row_groups_that_may_match(test, reader.schema) == [0, 1]
+        test = pc.field("k") > 2
+        assert reader.row_groups_that_may_match(test, reader.schema, ["k"]) == []
+        assert table.scan(filter="k = 1").to_table().num_rows == 2
+        assert len(table.scan().relation(duckdb.connect()).filter("k = 1")) == 2
+        assert table.scan().lazy().filter(pl.col("k") == 1).collect().height == 2
+    if not nested:
+        assert reader.statistics(reader.schema).columns["a"].least is None
+
+
+@pytest.mark.parametrize("size", [0, 101])
+def test_other_bounds_of_a_fixed_length_are_refused(size: int, tmp_path: Path) -> None:
+    """They are no beginnings of values."""
+    footer = Footer(_written(pa.array(_LONG, pa.binary(100))))
+    _bounds(footer, 0)[6] = Binary(b"\x01" * size)
+    with pytest.raises(InputError, match="a bound has another length than a value of its type"):
+        _read(footer.file(), tmp_path)
+
+
 _SOME = pa.array(["a", None, "b", None] * 5)
 
 
