@@ -81,12 +81,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size) {
     int64_t n_leaves = 1 + (how >> 4 & 1), n = (int64_t)size - 2;
     int64_t spans[8];
     uint8_t tellings[2];
-    const struct seam_parquet_rules rules = {n_leaves, 2, n_leaves, tellings, spans, how >> 5 & 1};
     struct seam_error error;
     memset(&error, 0, sizeof error);
-    /* A copy of just the size, so that the sanitizer sees one byte too many. */
-    uint8_t *data = malloc(size - 1);
+    /* Copies of just the size, so that the sanitizer sees one byte too many. */
+    uint8_t *data = malloc(size - 1), *other = malloc(size - 1);
     memcpy(data, input + 2, size - 2);
+    memcpy(other, input + 2, size - 2);
+    const struct seam_parquet_rules rules = {n_leaves, 2,     n_leaves,    tellings,
+                                             spans,    other, how >> 5 & 1};
     switch (input[0] % KINDS) {
     case 0:
         seam_parquet_check_chunks(data, n, leaves, &rules, &error);
@@ -104,5 +106,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size) {
         read_header(data, n);
     }
     free(data);
+    free(other);
     return 0;
 }

@@ -284,6 +284,17 @@ def test_the_last_time_of_all_is_a_bound(stated: int, tmp_path: Path) -> None:
     assert opened.scan(filter=pc.field("s") == rows["s"][1]).count_rows() == 1
 
 
+def test_the_first_time_of_all_is_a_bound(tmp_path: Path) -> None:
+    """No time lies before it, whatever the zones of instants were once."""
+    column = {"id": 1, "name": "s", "required": False, "type": "timestamptz"}
+    table = MadeTable(tmp_path / "t", [column])
+    rows = pa.table({"s": pa.array([-(2**63), 0], pa.int64()).cast(pa.timestamp("us", "UTC"))})
+    changed = _told(rows, (-(2**63)).to_bytes(8, "little", signed=True), bytes(8))
+    table.commit(MadeCommit([MadeFile("a", rows, changed=changed)]))
+    opened = IcebergTable(str(table.folder))
+    assert opened.scan(filter=pc.field("s") == rows["s"][0]).count_rows() == 1
+
+
 @pytest.mark.parametrize("kind", ["timestamp", "timestamptz"])
 @pytest.mark.parametrize("ends", [(0, 0), (-1, 1), (1, 1)])
 def test_milliseconds_may_stand_as_bounds_of_times(
@@ -379,7 +390,7 @@ def test_bounds_of_long_decimals_may_be_of_one_row_group(tmp_path: Path) -> None
 
 @pytest.mark.parametrize(
     ("number", "digits", "size"),
-    [(256, 9, 2), (12_345_678, 9, 4), (2**55 + 31, 18, 8), (100, 18, 1)],
+    [(256, 9, 2), (12_345_678, 9, 4), (2**55 + 31, 18, 8), (100, 18, 1), (0, 18, 1)],
 )
 def test_other_bounds_of_decimals_count(
     number: int, digits: int, size: int, tmp_path: Path
