@@ -30,7 +30,7 @@ from seamkit.exchange.formats.chunk_bytes import (
 )
 from seamkit.exchange.formats.chunk_layout import ChunkColumn, TopColumn, top_column
 from seamkit.exchange.formats.protobuf import CHUNK
-from seamkit.exchange.formats.retyped import Bound, counted_by, retyped
+from seamkit.exchange.formats.retyped import counted_by, retyped
 from seamkit.offheap.columns.table import Chain
 from seamkit.offheap.columns.types import Kind
 from seamkit.offheap.engine.columns import EngineSchema, fill
@@ -61,7 +61,6 @@ class ChunkReader:
         self.schema = schema
         self.size_limit = (options or ChunkOptions()).size_limit
         self.allocator = allocator or TrackedAllocator()
-        self._bound = Bound(schema)
         self._columns = [top_column(field) for field in schema]
         self._layout = _Layout(self._columns)
         self._engines: dict[tuple[int, int], EngineSchema] = {}
@@ -103,8 +102,7 @@ class ChunkReader:
             kinds = [self.schema[i].type for i in numbers]
             arrays += [retyped(*both) for both in zip(columns, kinds, strict=True)]
         _check_end(open_, message, levels)
-        batch = pa.RecordBatch.from_arrays(arrays, schema=self.schema)
-        return self._bound.held(batch), meta
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema), meta
 
     def _meta(self, message: Any) -> ChunkMeta | None:
         """What the message says of its columns; None if nothing."""

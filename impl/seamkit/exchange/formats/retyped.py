@@ -71,14 +71,22 @@ def _is_sure(field: pa.Field) -> bool:
 def _hold(array: pa.Array, field: pa.Field, path: str) -> None:
     if not field.nullable and has_nulls(array):
         raise InputError(f"a chunk has a null in {path!r}, which can hold none")
-    if not any(map(_is_sure, _parts(array.type))):
+    if not (len(array) and any(map(_is_sure, _parts(array.type)))):
         return
     if pa.types.is_struct(array.type):
         inner = array.drop_null().flatten()
     else:
-        inner = [array.drop_null().items if pa.types.is_map(array.type) else array.flatten()]
+        inner = [_map_items(array.drop_null()) if pa.types.is_map(array.type) else array.flatten()]
     for one, part in zip(inner, _parts(array.type), strict=True):
         _hold(one, part, f"{path}.{part.name}")
+
+
+def _map_items(maps: pa.MapArray) -> pa.Array:
+    """The values of maps without nulls; Arrow has those that a slice leaves out among them."""
+    if not len(maps):
+        return maps.items[:0]
+    first, end = maps.offsets[0].as_py(), maps.offsets[-1].as_py()
+    return maps.items[first:end]
 
 
 def _check_words(given: pa.Schema, schema: pa.Schema, words: Words) -> None:

@@ -11,6 +11,7 @@ from seambase.types import IpAddressType
 from seambench.seams.serde.values import plain_values
 from seamkit.core.memory import TrackedAllocator
 from seamkit.exchange.formats.formats import FORMATS, chunk_format
+from seamkit.exchange.formats.retyped import Bound
 
 _SURE = pa.field("item", pa.int32(), nullable=False)
 _INNER = [("a", pa.large_string()), pa.field("b", pa.int32(), nullable=False)]
@@ -163,6 +164,46 @@ def test_a_null_where_a_schema_has_none_is_refused(format_: str, name: str) -> N
     assert plain_values(reader.decode(sent(right)).column(1)) == plain_values(plain)
     with pytest.raises(InputError, match=r"(?i)null"):
         reader.decode(sent(wrong))
+
+
+@pytest.mark.parametrize("name", _DENIED)
+def test_the_place_of_a_null_is_named(name: str) -> None:
+    """Each column that has none is looked at, and its path told."""
+    field, wrong, _ = _DENIED[name]
+    schema = pa.schema([pa.field("n", pa.int64(), nullable=False), field])
+    columns = [pa.array(range(len(wrong)), pa.int64()), pa.array(wrong, field.type)]
+    batch = pa.RecordBatch.from_arrays(columns, names=["n", "c"])
+    path = {"column": "c", "items": "c.item", "fields": "c.b", "values": "c.value"}
+    path |= {"fields in items": "c.item.b", "items of fields": "c.l.item"}
+    with pytest.raises(InputError, match=f"a null in '{path[name]}', which"):
+        Bound(schema)(batch)
+
+
+_HIDDEN: Any = pa.array([1, None, 2], pa.int32())
+_OFFSETS: Any = pa.array([0, 1, 2, 3], pa.int32())
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.ListArray.from_arrays(_OFFSETS, _HIDDEN, mask=pa.array([False, True, False])),
+        pa.MapArray.from_arrays(
+            _OFFSETS, pa.array([1, 2, 3]), _HIDDEN, mask=pa.array([False, True, False])
+        ),
+    ],
+    ids=["list", "map"],
+)
+def test_what_lies_beneath_a_null_may_be_null(column: pa.Array) -> None:
+    """Nobody sees it, nor what a slice leaves out."""
+    parts = {
+        "list": lambda: pa.list_(pa.field("item", pa.int32(), nullable=False)),
+        "map": lambda: pa.map_(pa.int64(), pa.field("value", pa.int32(), nullable=False)),
+    }
+    kind = parts["map" if pa.types.is_map(column.type) else "list"]()
+    bound = Bound(pa.schema([pa.field("c", kind)]))
+    whole = pa.RecordBatch.from_arrays([column], names=["c"])
+    for batch in (whole, whole.slice(2), whole.slice(0, 1)):
+        assert bound(batch).column(0).to_pylist() == batch.column(0).to_pylist()
 
 
 @pytest.mark.parametrize("name", [*_COLUMNS, *_ENCODED])
