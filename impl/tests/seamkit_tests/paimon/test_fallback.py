@@ -19,7 +19,7 @@ from seamkit.connector.change_rows import reader_of
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.tables.paimon.table import PaimonTable
 from seamkit_tests.samples.outlets import OUTLETS, Filter
-from seamkit_tests.samples.paimon_tables import unpack_paimon
+from seamkit_tests.samples.paimon_tables import rewritten, unpack_paimon
 
 _OPTION = "scan.fallback-branch"
 
@@ -186,11 +186,48 @@ def test_branches_that_do_not_fit_are_refused(
         PaimonTable(str(table)).scan()
 
 
-def test_a_lost_snapshot_of_the_branch_is_told(tmp_path: Path) -> None:
-    """As one of the table itself is."""
+def test_files_of_the_branch_are_read_by_its_own_schemas(tmp_path: Path) -> None:
+    """Its numbers of schemas are its own, and what columns are called in them."""
     table = _branched("append-partitions", tmp_path, newest=1, other=3)
+    folder = table / "branch/branch-other/schema"
+    schema = json.loads((folder / "schema-0").read_text("utf-8"))
+    fields = [own | {"id": own["id"] + 10} for own in schema["fields"]]
+    schema |= {"fields": fields, "highestFieldId": schema["highestFieldId"] + 10}
+    for number in (0, 1):
+        (folder / f"schema-{number}").write_text(json.dumps(schema | {"id": number}), "utf-8")
+    assert _keys(table) == [1, 2, 3, 4]
+    assert _keys(table, filter=pc.field("k") > 3) == [4]
+
+
+@pytest.mark.parametrize("other", [3, None])
+def test_a_lost_snapshot_of_the_branch_is_told(other: int | None, tmp_path: Path) -> None:
+    """As one of the table itself is, though none be left."""
+    table = _branched("append-partitions", tmp_path, newest=1, other=other)
     (table / "branch/branch-other/snapshot/LATEST").write_text("9", "utf-8")
     [warning] = PaimonTable(str(table)).scan().report().warnings
     assert "snapshot 9" in warning.reason
     with pytest.raises(InputError, match="snapshot 9"):
         PaimonTable(str(table)).scan(strict=True)
+
+
+@pytest.mark.filterwarnings("ignore::seambase.scan.TableWarning")
+def test_what_is_doubted_of_the_branch_is_told(tmp_path: Path) -> None:
+    """Such as vectors of files that are gone."""
+    table = _branched("vectors", tmp_path, newest=0, other=99)
+
+    def with_another(entry: dict[str, Any]) -> None:
+        found = entry["_DELETIONS_VECTORS_RANGES"] or []
+        entry["_DELETIONS_VECTORS_RANGES"] = found + [one | {"f0": "data-gone"} for one in found]
+
+    for file in table.glob("manifest/index-manifest-*"):
+        rewritten(file, with_another)
+    [warning] = PaimonTable(str(table)).scan().report().warnings
+    assert "of files that are not live" in warning.reason
+
+
+def test_a_name_one_letter_away_is_refused(tmp_path: Path) -> None:
+    """A schema has no checksum, and without the option partitions would be missing."""
+    table = _branched("append-partitions", tmp_path, newest=1, other=3)
+    _schema(table, {"options": {"scan.fallback-brench": "other"}})
+    with pytest.raises(InputError, match="fallback-brench"):
+        PaimonTable(str(table)).scan()
