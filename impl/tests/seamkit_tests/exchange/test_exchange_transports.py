@@ -1,11 +1,10 @@
-"""Batches through whole exchanges: every routing, format and transport gives every row once."""
+"""Transports of whole exchanges: who waits for whom, who is let in, what is too large or broken."""
 
 import contextlib
 import socket
 import sys
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import repeat
 from pathlib import Path
@@ -22,7 +21,7 @@ from seamkit.exchange.formats.protobuf import PARAMS, RESULT
 from seamkit.exchange.logic.channel import Channel
 from seamkit.exchange.logic.messages import Chunk, Request
 from seamkit.exchange.logic.options import SinkOptions
-from seamkit.exchange.partition import PartitionRule, hash_rows, parts_of
+from seamkit.exchange.partition import PartitionRule
 from seamkit.exchange.sink import ExchangeSink, Routing
 from seamkit.exchange.source import ExchangeFailedError, ExchangeSource, SourceRegistry
 from seamkit.exchange.transports.address import ClientTls, ServerTls
@@ -81,111 +80,6 @@ def make_channel(
         assert server.errors == []
 
 
-class _Receiving:
-    """Sources, one for each receiver, and threads that read every queue to its end."""
-
-    def __init__(self, count: int, senders: int, queues: int, formats: ChunkFormat | None) -> None:
-        self.registries = [SourceRegistry() for _ in range(count)]
-        self.sources = [ExchangeSource(senders, queues, formats) for _ in range(count)]
-        self.rows: list[list[list[dict[str, Any]]]] = [
-            [[] for _ in range(queues)] for _ in range(count)
-        ]
-        self._threads = []
-        for number, source in enumerate(self.sources):
-            self.registries[number].register(EXCHANGE, source)
-            for queue in range(queues):
-                thread = threading.Thread(target=self._read, args=(number, queue), daemon=True)
-                self._threads.append(thread)
-                thread.start()
-
-    def _read(self, number: int, queue: int) -> None:
-        for batch in self.sources[number].batches(queue, PATIENCE):
-            batch.validate(full=True)
-            self.rows[number][queue] += batch.to_pylist()
-
-    def join(self) -> None:
-        for thread in self._threads:
-            thread.join(PATIENCE)
-            assert not thread.is_alive()
-
-
-def _send(sink: ExchangeSink, batches: list[pa.RecordBatch], drivers: int) -> None:
-    """Drivers share the batches and write them from threads of their own."""
-
-    def drive(number: int) -> None:
-        driver = sink.driver()
-        for batch in batches[number::drivers]:
-            driver.write(batch)
-        driver.finish()
-
-    threads = [threading.Thread(target=drive, args=(n,), daemon=True) for n in range(drivers)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(PATIENCE)
-        assert not thread.is_alive()
-    sink.wait_finished(PATIENCE)
-    sink.close()
-
-
-def _key(row: dict[str, Any]) -> str:
-    return repr(sorted(row.items()))
-
-
-#: One format over every way, and each over one way of every transport: bytes are bytes to it.
-_CARRIED = [
-    *((way, "arrow") for way in ("local", *NETWORK)),
-    *(
-        (f"{transport}+unix", name)
-        for transport in TRANSPORTS
-        for name in ("arrow-batch", "presto", "starrocks", "unsaferow")
-    ),
-]
-
-
-@pytest.mark.parametrize(("make_channel", "format_name"), _CARRIED, indirect=["make_channel"])
-@pytest.mark.parametrize("kind", ["hash", "broadcast", "random", "single"])
-def test_every_row_arrives_where_it_belongs(
-    make_channel: MakeChannel, kind: Any, format_name: str
-) -> None:
-    """Two senders of two drivers: each row once, or once per receiver when it is broadcast."""
-    receivers = 1 if kind == "single" else 3
-    rule = PartitionRule(["k"], receivers, 2, chunk_rows=16) if kind == "hash" else None
-    formats = chunk_format(format_name, SCHEMA)
-    first = make_channel(SourceRegistry(), 0)
-    receiving = _Receiving(receivers, 2, 2, None if first.pass_through else formats)
-    batches = [sample_batch(start, 40) for start in range(0, 400, 40)]
-    for sender in range(2):
-        channels = [make_channel(registry, EXCHANGE) for registry in receiving.registries]
-        sink = sink_to(
-            *channels,
-            routing=Routing(kind, rule),
-            be_number=sender,
-            drivers=2,
-            format=None if first.pass_through else formats,
-            max_transmit_batched_bytes=500,
-        )
-        _send(sink, batches[sender::2], 2)
-    receiving.join()
-    found = [row for receiver in receiving.rows for queue in receiver for row in queue]
-    sent = [row for batch in batches for row in batch.to_pylist()]
-    times = receivers if kind == "broadcast" else 1
-    assert Counter(map(_key, found)) == Counter({_key(row): times for row in sent})
-    if rule is not None:
-        _check_parts(receiving.rows, batches, rule)
-
-
-def _check_parts(
-    found: list[list[list[dict[str, Any]]]], batches: list[pa.RecordBatch], rule: PartitionRule
-) -> None:
-    """Each row came out at the receiver and the driver that its hash names."""
-    for batch in batches:
-        parts = parts_of(hash_rows(batch, rule), rule.channels, rule.drivers)
-        for row, part in zip(batch.to_pylist(), parts.tolist(), strict=True):
-            channel, driver = divmod(part, rule.drivers)
-            assert row in found[channel][driver]
-
-
 def test_a_sink_waits_while_its_receiver_reads_nothing(make_channel: MakeChannel) -> None:
     """Above the receiver's limit answers are withheld; the sink's bytes stay within its bound."""
     passed = make_channel(SourceRegistry(), 0).pass_through
@@ -194,7 +88,7 @@ def test_a_sink_waits_while_its_receiver_reads_nothing(make_channel: MakeChannel
     channel = make_channel(registry, EXCHANGE)
     sink = sink_to(channel, options=options, max_transmit_batched_bytes=1)
     batches = [sample_batch(start, 50) for start in range(0, 5000, 50)]
-    writer = threading.Thread(target=_send, args=(sink, batches, 1), daemon=True)
+    writer = threading.Thread(target=send, args=(sink, *batches), daemon=True)
     writer.start()
     until(lambda: sink.buffered_bytes >= 20_000)
     held = [sink.buffered_bytes]
@@ -205,6 +99,7 @@ def test_a_sink_waits_while_its_receiver_reads_nothing(make_channel: MakeChannel
     writer.join(PATIENCE)
     assert rows == 5000
     assert sink.buffered_bytes == 0
+    sink.close()
 
 
 def test_a_cancelled_receiver_ends_its_senders(make_channel: MakeChannel) -> None:
