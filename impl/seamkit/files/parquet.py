@@ -29,6 +29,8 @@ from seamkit.files.footers.chunks import (
     check_page_sizes,
     chunk_paths,
     constant_beside_nulls,
+    contradicting,
+    contradicts,
     counts_back,
     counts_nulls,
     fits_64_bits,
@@ -59,7 +61,6 @@ from seamkit.files.spreading import long_dictionaries, rows_at_once, texts_withi
 from seamkit.files.statistics import (
     FileStatistics,
     FooterBounds,
-    contradicts,
     footer_statistics,
     guarantee_of,
     that_may_match,
@@ -369,6 +370,11 @@ class ParquetReader(FileReader):
     def counts_nulls(self) -> bool:
         """See `seamkit.files.footers.chunks.counts_nulls`."""
         return counts_nulls(self._file.metadata)
+
+    @property
+    def contradicting(self) -> frozenset[str]:
+        """See `seamkit.files.footers.chunks.contradicting`."""
+        return self.of_footer(contradicting)
 
     @property
     def has_cut_bounds(self) -> bool:

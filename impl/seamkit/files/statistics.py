@@ -18,6 +18,7 @@ from seamkit.files.footers.chunks import (
     bound_of,
     bounds_count,
     chunk_paths,
+    contradicts,
     leaves,
     null_counts,
 )
@@ -142,21 +143,6 @@ def footer_statistics(
 def _is_ordered(kind: pa.DataType) -> bool:
     kinds = pa.types
     return not (kinds.is_nested(kind) or kinds.is_floating(kind) or kinds.is_null(kind))
-
-
-def contradicts(chunk: Any, column: pq.ColumnSchema) -> bool:
-    """Whether a footer tells of a chunk a least value above the greatest, or less than no nulls."""
-    known, told = chunk.statistics, column.converted_type
-    if known is not None and known.has_null_count and known.null_count < 0:
-        return True
-    if known is None or not known.has_min_max or column.physical_type == "INT96":
-        return False
-    least, greatest = known.min_raw, known.max_raw
-    if told == "DECIMAL" and column.physical_type.endswith("ARRAY"):
-        least, greatest = (int.from_bytes(one, "big", signed=True) for one in (least, greatest))
-    elif told.startswith("UINT"):
-        least, greatest = (one % (1 << 64) for one in (least, greatest))
-    return bool(least > greatest)
 
 
 def _of_chunks(

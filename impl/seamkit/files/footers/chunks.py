@@ -207,6 +207,32 @@ def bounds_count(footer: pq.FileMetaData) -> Callable[[pq.ColumnSchema, pa.DataT
     return count
 
 
+def contradicts(chunk: Any, column: pq.ColumnSchema) -> bool:
+    """Whether a footer tells of a chunk a least value above the greatest, or less than no nulls."""
+    known, told = chunk.statistics, column.converted_type
+    if known is not None and known.has_null_count and known.null_count < 0:
+        return True
+    if known is None or not known.has_min_max or column.physical_type == "INT96":
+        return False
+    if column.logical_type.type == "FLOAT16":
+        return False
+    least, greatest = known.min_raw, known.max_raw
+    if told == "DECIMAL" and column.physical_type.endswith("ARRAY"):
+        least, greatest = (int.from_bytes(one, "big", signed=True) for one in (least, greatest))
+    elif told.startswith("UINT"):
+        least, greatest = (one % (1 << 64) for one in (least, greatest))
+    return bool(least > greatest)
+
+
+def contradicting(footer: pq.FileMetaData, where: str) -> frozenset[str]:
+    """Paths of a footer's columns with a chunk that `contradicts` itself."""
+    del where
+    columns = [*enumerate(map(footer.schema.column, range(footer.num_columns)))]
+    groups = map(footer.row_group, range(footer.num_row_groups))
+    chunks = ((group.column(number), own) for group in groups for number, own in columns)
+    return frozenset(own.path for chunk, own in chunks if contradicts(chunk, own))
+
+
 _MULTIPLYING = re.compile(r"Polars|Arrow2")
 _OVERLOOKING = re.compile(r"Arrow2|parquet-cpp version |parquet-cpp-arrow version [1-5]\.")
 _FORGETTING = re.compile(r"parquet-rs version [0-4]\.")
