@@ -29,6 +29,7 @@ from typing import Generic, TypeVar
 import pyarrow as pa
 
 _T = TypeVar("_T")
+_U = TypeVar("_U")
 
 Task = Callable[[], Iterator[pa.RecordBatch]]
 """One slice: called in a worker thread, yields that slice's batches in order."""
@@ -67,6 +68,17 @@ def run_tasks(
     finally:
         end()
         hand_over.forget()
+
+
+def each(function: Callable[[_T], _U], items: Sequence[_T], threads: int) -> list[_U]:
+    """What a function gives for each of some items, by so many threads at once.
+
+    What it raises for the first of those for which it raises is raised.
+    """
+    if threads < 2 or len(items) < 2:
+        return list(map(function, items))
+    with ThreadPoolExecutor(threads, thread_name_prefix="seambench-each") as pool:
+        return list(pool.map(function, items))
 
 
 def _end(stop: threading.Event, workers: list[threading.Thread]) -> None:

@@ -21,6 +21,9 @@ from seamkit.files.statistics import ColumnRange
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
 
+ELSEWHERE = "it does not lie in a local folder"
+"""Why an engine may not read a file."""
+
 _PATTERN_CHARACTERS = frozenset("*?[]{}\\")
 
 
@@ -139,7 +142,7 @@ def engine_files(
         return "its columns are made of what it stores, or it is no Parquet file"
     path = file.local_path
     if path is None:
-        return "it does not lie in a local folder"
+        return ELSEWHERE
     if _PATTERN_CHARACTERS.intersection(path):
         return "an engine would take its path for a pattern"
     if _is_passed_over(Path(path).name):

@@ -21,9 +21,10 @@ import pyarrow.compute as pc
 from seambase.filters import apply_filter, filter_columns
 from seambase.wording import counted
 from seamkit.core.border import batch_of
-from seamkit.core.tasks import Task, run_tasks
-from seamkit.engines.files import EngineFiles, engine_files
+from seamkit.core.tasks import Task, each, run_tasks
+from seamkit.engines.files import ELSEWHERE, EngineFiles, engine_files
 from seamkit.files.file_cache import KEPT
+from seamkit.files.storage import is_far
 from seamkit.scan.events_cache import Bits, ChangedRows, EventsCache, UnitMatches
 from seamkit.scan.pruning import rules_some_out
 from seamkit.scan.units import KeyMask, Mask, ReadContext, ReadPlan, ReadUnit, Runs
@@ -91,8 +92,9 @@ def engine_share(
     matches: UnitMatches | None = None,
     *,
     by_query: bool = False,
+    threads: int = 1,
 ) -> EngineShare:
-    """Split a plan. Every unit without changes has its files' footers read.
+    """Split a plan. Every unit without changes has the footers of its files here read.
 
     Args:
         plan: the units.
@@ -101,13 +103,14 @@ def engine_share(
             are gone; None for one that cannot. The footers of units with changes are read, too.
         by_query: the engine may be given files some of whose columns only we read: it asks once
             for all columns of a query, so that we know before it reads whose rows there are to be.
+        threads: footers that are read at once.
     """
     schema = pa.schema([plan.schema.field(name) for name in columns])
     reads: dict[tuple[bool, object], tuple[EngineFiles, list[str], list[FileOfUnit]]] = {}
     ways: list[tuple[bool, str]] = []
     rest: list[ReadUnit] = []
-    for unit in plan.units:
-        files_or_why = _files_of(unit, schema, masks=matches is not None)
+    files_of = functools.partial(_files_of, schema=schema, masks=matches is not None)
+    for unit, files_or_why in zip(plan.units, each(files_of, plan.units, threads), strict=True):
         if not isinstance(files_or_why, str) and not by_query:
             files_or_why = _why_ours(unit, files_or_why) or files_or_why
         if isinstance(files_or_why, str):
@@ -245,6 +248,8 @@ def _files_of(unit: ReadUnit, schema: pa.Schema, *, masks: bool) -> list[EngineF
         return unit.why or "it has changes"
     values = {name: value for name, value in unit.partition.items() if name in schema.names}
     found = []
+    if any(is_far(file.name) for file in unit.files):  # none is fetched for its footer
+        return ELSEWHERE
     for file in unit.files:
         reader = file.open()
         files = engine_files(reader, schema, values)

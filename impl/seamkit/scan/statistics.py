@@ -9,15 +9,14 @@ the number of rows is a guess; an index of the table may bound the values of fil
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Collection, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.statistics import ColumnStatistics, Figure, Sureness, TableStatistics, V
+from seamkit.core.tasks import each
 from seamkit.files.statistics import ColumnRange, FileStatistics
 from seamkit.scan.units import KeyMask, Mask, ReadUnit, Runs, UnitFile
 
@@ -45,13 +44,12 @@ def unit_statistics(
 
     With `footers` files may be opened, by so many threads, for what the plan does not tell.
     """
-    of_unit = functools.partial(_of_unit, schema=schema, footers=footers)
     ranges = [_by_index(unit, schema) if footers else {} for unit in units]  # an index is read once
-    if footers and threads > 1:
-        with ThreadPoolExecutor(threads) as pool:
-            known = list(pool.map(of_unit, units, ranges))
-    else:
-        known = list(map(of_unit, units, ranges))
+
+    def of_unit(one: tuple[ReadUnit, Mapping[str, ColumnRange]]) -> _Known:
+        return _of_unit(*one, schema=schema, footers=footers)
+
+    known = each(of_unit, list(zip(units, ranges, strict=True)), threads if footers else 1)
     changes = {(one.path, one.offset): one.size_bytes for unit in units for one in unit.changed_by}
     columns = {
         one.name: _together([of.columns.get(one.name, _Column()) for of in known], one.type)

@@ -139,7 +139,8 @@ class UnitScan(Scan):
         if self._alone() is not None:
             return EnginePlan([], self, self.schema, *_sizes(self.plan))
         matches = UnitMatches(self.plan.schema, EventsCache(shared=KEPT)) if masks else None
-        share = engine_share(self.plan, self._columns, matches, by_query=by_query)
+        context, threads = self._tasks.context(), self.options.n_threads
+        share = engine_share(self.plan, self._columns, matches, by_query=by_query, threads=threads)
 
         def of_units(units: Sequence[ReadUnit]) -> UnitScan:
             some = copy.copy(self)
@@ -149,7 +150,6 @@ class UnitScan(Scan):
             some._matches = matches
             return some
 
-        context, threads = self._tasks.context(), self.options.n_threads
         files = [*share.files(context, threads, lambda units: of_units(units).dataset())]
         if not share.rest.units:
             return EnginePlan(files, None, self.schema)
@@ -326,7 +326,8 @@ class UnitScan(Scan):
             ways: Sequence[tuple[bool, str]] = [(False, alone)] * len(self.plan.units)
         else:
             matches = UnitMatches(self.plan.schema, EventsCache())
-            ways = engine_share(self.plan, self._columns, matches).ways
+            threads = self.options.n_threads
+            ways = engine_share(self.plan, self._columns, matches, threads=threads).ways
         for unit, (as_it_stands, why) in zip(self.plan.units, ways, strict=True):
             yield "engine" if as_it_stands else self.path_of(unit), why
 

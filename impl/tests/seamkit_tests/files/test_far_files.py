@@ -7,6 +7,7 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -16,9 +17,11 @@ from seambench.bench import delayed_storage
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.ranges import FarFile, Ranges, near
 from seamkit.files.remote import RemoteFiles
-from seamkit.files.storage import Storage
+from seamkit.files.storage import Storage, is_far
+from seamkit.scan.unit_scan import UnitScan
 from seamkit.tables.hudi.table import HudiTable
-from seamkit_tests.samples.golden_tables import unpack_table
+from seamkit_tests.samples.golden_tables import unpack, unpack_table
+from seamkit_tests.samples.outlets import bag
 
 _CONTENT = random.Random(7).randbytes(100_000)
 
@@ -264,3 +267,33 @@ def test_a_scan_makes_at_most_three_requests_for_a_row_group(name: str, tmp_path
     ]
     groups = sum(pq.ParquetFile(path).num_row_groups for path in {r.path for r in made})
     assert 0 < len(made) <= 3 * groups
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "hudi/cow-v9",
+        "hudi/mor-v9-event",
+        "delta/vectors-several",
+        "iceberg/pruning",
+        "paimon/pk-levels",
+    ],
+)
+def test_no_file_far_away_is_opened_for_an_engine_that_cannot(name: str, tmp_path: Path) -> None:
+    """Which reads them is known from where they lie: before a query none of their bytes comes."""
+    folder = unpack(name, tmp_path)
+    scan = seamkit.open_table(_far(folder)).scan()
+    here = seamkit.open_table(str(folder)).scan()
+    assert "engine" in here.explain(engine=True) or "DuckDB" in here.explain(engine=True)
+    assert isinstance(scan, UnitScan)
+    data = {file.name for unit in scan.plan.units for file in unit.files}
+    assert all(map(is_far, data))
+    delayed_storage.requests()
+    relation, lazy = scan.relation(duckdb.connect()), scan.lazy()
+    assert "it does not lie in a local folder" in scan.explain(engine=True)
+    assert scan.masked_part(0, scan.schema.names, None).file is None
+    made = {request.path for request in delayed_storage.requests() if request.kind == "read"}
+    assert made.isdisjoint(name.removeprefix("delayed://") for name in data)
+    rows = bag(here.to_table())
+    assert bag(relation.to_arrow_table().cast(here.schema)) == rows
+    assert bag(lazy.collect().to_arrow().cast(here.schema)) == rows

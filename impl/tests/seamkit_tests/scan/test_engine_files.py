@@ -2,6 +2,7 @@
 
 import math
 import re
+import threading
 from collections import Counter
 from dataclasses import replace
 from decimal import Decimal
@@ -17,8 +18,11 @@ import pytest
 import seamkit
 from seambase.errors import RefusedError
 from seambench.formats.forms.footer import Footer, Number, Struct
+from seamkit.files.reader import FileReader
 from seamkit.scan.arguments import ScanOptions
+from seamkit.scan.engine_units import engine_share
 from seamkit.scan.unit_scan import UnitScan
+from seamkit.scan.units import DataFile, ReadUnit
 from seamkit_tests import SUITES_GOLDEN
 from seamkit_tests.samples.golden_tables import unpack
 from seamkit_tests.samples.outlets import bag, masked_parts
@@ -142,6 +146,30 @@ def test_a_column_may_be_called_as_a_field_within_another(
     ]
     assert scan.to_table().num_rows == (3 if gone is None else 2)
     assert "is called as the path of a field" in str(scan.explain(engine=True))
+
+
+def test_footers_are_read_by_the_threads_of_a_scan(tmp_path: Path) -> None:
+    """Each of two waits for the other to be asked for; what the first raises ends the plan."""
+    both = threading.Barrier(2, timeout=300)
+
+    def waiting(unit: ReadUnit) -> ReadUnit:
+        (file,) = unit.files
+        assert isinstance(file, DataFile)
+        opened = file.open
+
+        def open_both() -> FileReader:
+            both.wait()
+            return opened()
+
+        return replace(unit, files=[replace(file, open=open_both)])
+
+    halves = _ROWS.slice(0, 200), _ROWS.slice(200)
+    units = [waiting(write_unit(tmp_path, str(n), half)) for n, half in enumerate(halves)]
+    share = engine_share(plan(_ROWS.schema, *units), ["id"], threads=2)
+    assert [files.paths for files, _ in share.reads] == [[str(tmp_path / name) for name in "01"]]
+    both.abort()
+    with pytest.raises(threading.BrokenBarrierError):
+        UnitScan(plan(_ROWS.schema, *units), ["id"], options=ScanOptions(threads=2)).engine_plan()
 
 
 def test_a_broken_mask_is_told(tmp_path: Path) -> None:
