@@ -468,11 +468,14 @@ class FileOpener:
 
 def file_statistics(entry: Entry, fields: Sequence[Field]) -> FileStatistics:
     """What the manifest says of a file and of some columns that are not nested."""
-    return FileStatistics(entry.records, {field.name: _of_column(entry, field) for field in fields})
+    return FileStatistics(entry.records, {field.name: range_of(entry, field) for field in fields})
 
 
-def _of_column(entry: Entry, field: Field) -> ColumnRange:
-    """Bounds are never said to be values: the format does not promise that they are."""
+def range_of(entry: Entry, field: Field) -> ColumnRange:
+    """What the manifest says of a column of a file.
+
+    Bounds are never said to be values: the format does not promise that they are.
+    """
     stated = entry.stated
     nulls = stated.null_counts.get(field.id)
     if stated.value_counts.get(field.id) != entry.records:

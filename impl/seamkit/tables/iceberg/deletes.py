@@ -44,10 +44,10 @@ from seamkit.files.storage import read_part
 from seamkit.files.vectors import FRAME_BYTES, unframed, vector_positions
 from seamkit.scan.core_merges import LogIndex
 from seamkit.scan.units import KeyTest, ReadContext
-from seamkit.tables.iceberg.data_files import Column, FileOpener, FileRows
+from seamkit.tables.iceberg.data_files import Column, FileOpener, FileRows, range_of
 from seamkit.tables.iceberg.metadata.document import TableFiles, TableMetadata
 from seamkit.tables.iceberg.metadata.entries import EQUALITY_DELETES, Entry, is_vector
-from seamkit.tables.iceberg.metadata.schema import Field, bounds_in_file, in_order
+from seamkit.tables.iceberg.metadata.schema import Field, in_order
 
 _LEAST_BYTES = 20  # length, magic number, a bitmap of no buckets, checksum
 _PUFFIN = b"PFA1"
@@ -408,13 +408,10 @@ def kind_of(delete: Entry) -> str:
 
 def _apart(delete: Entry, data: Entry, field: Field) -> bool:
     """Whether no value of a key column is in both files, as far as their bounds tell."""
-    if field.stated or delete.stated.null_counts.get(field.id) != 0:
+    known, own = range_of(delete, field), range_of(data, field)
+    if known.nulls != 0:
         return False  # null equals null, and is in no bounds
-    least, most, first, last = (
-        end
-        for one in (delete.stated, data.stated)
-        for end in bounds_in_file(one.lower.get(field.id), one.upper.get(field.id), field.type)
-    )
+    least, most, first, last = known.least, known.greatest, own.least, own.greatest
     if least is None or most is None or first is None or last is None:
         return False
     return not (in_order(first, most) and in_order(least, last))

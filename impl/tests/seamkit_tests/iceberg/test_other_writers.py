@@ -345,6 +345,16 @@ def test_chars_of_imported_orc_may_have_bounds_with_their_blanks(
             found = opened.scan(filter=condition).to_table()["x"].to_pylist()
             assert shown in found, condition
     assert opened.scan(filter=pc.field("x") > max(filled)).count_rows() == 0
+    key = [{"key": 1, "value": text.encode()}]
+    counts = {
+        "value_counts": [{"key": 1, "value": 1}],
+        "null_value_counts": [{"key": 1, "value": 0}],
+    }
+    changed = {**bounds, "equality_ids": [1], "lower_bounds": key, "upper_bounds": key, **counts}
+    gone = MadeFile("d.orc", pa.table({"x": [text]}), content=2, changed=changed)
+    table.commit(MadeCommit([gone], operation="delete"))
+    rows = IcebergTable(str(table.folder)).scan().to_table()["x"].to_pylist()
+    assert rows == [other]
 
 
 def test_bounds_of_shapes_rule_nothing_out(tmp_path: Path) -> None:
@@ -679,7 +689,7 @@ def test_equality_deletes_see_the_default_of_a_field_in_a_struct_that_files_lack
     columns = [_KEY, _struct({}, _number(3, "x", 7))]
     made = _made(tmp_path / "t", 1, columns, version=3)
     struct = pa.StructArray.from_arrays([pa.array([7], pa.int32())], fields=[_with_id("x", 3)])
-    gone = MadeFile("d.parquet", pa.table({"s": struct}), content=2, changed={"equality_ids": [3]})
+    gone = MadeFile("d.orc", pa.table({"s": struct}), content=2, changed={"equality_ids": [3]})
     made.commit(MadeCommit([gone], operation="delete"))
     assert IcebergTable(str(made.folder)).scan().count_rows() == 0
 
