@@ -102,7 +102,7 @@ class IcebergTable(FolderTable):
         self._storage = Storage(root, storage_options or catalogs_options, allow=allow)
         file, doubts = (file, ()) if file else newest_metadata(self._storage)
         found = load(self._storage, file)
-        self._metadata = replace(found, doubts=[*found.doubts, *doubts])
+        self._metadata = replace(found, doubts=[*found.doubts, *doubts]) if doubts else found
         self._files = TableFiles(self._storage, self._metadata.location)
 
     @property

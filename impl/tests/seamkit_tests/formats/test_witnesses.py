@@ -41,6 +41,7 @@ _NO_PARTITION = "str:__HIVE_DEFAULT_PARTITION__"
 _DIFFERENT = {
     "append-nested-parquet": "0.9.0 writes a null struct as one of nulls, and reads both as null",
     "aggregate-listagg": "0.9.0 puts a delimiter beside an empty text, later versions do not",
+    "edges-within": "as append-nested-parquet",
     "append-types-orc": "Spark's connector pads chars with blanks, the core takes these away",
     "pk-default-values": "0.9.0 applies defaults when it reads; later versions do when they write",
 }
@@ -131,17 +132,16 @@ def test_every_state_is_as_the_engine_read_it(format_: str, name: str, tmp_path:
             assert found.num_rows == witness["count"]
             continue
         rows = zip(*(column.to_pylist() for column in found.columns), strict=True)
-        assert Counter(tuple(_text(format_, name, one) for one in row) for row in rows) == Counter(
+        assert Counter(tuple(_text(name, one) for one in row) for row in rows) == Counter(
             tuple(_stated(format_, name, one) for one in row) for row in witness["rows"]
         )
         assert scan.report().warnings == []
     assert compared
 
 
-def _text(format_: str, name: str, value: Any) -> str:
+def _text(name: str, value: Any) -> str:
     """The witness's text of a value."""
-    if format_ == "hive":
-        value = in_key_order(value)
+    value = in_key_order(value)
     if name in _UNORDERED and isinstance(value, list):
         value = sorted(value, key=canonical)
     return canonical(value)
@@ -149,8 +149,11 @@ def _text(format_: str, name: str, value: Any) -> str:
 
 def _stated(format_: str, name: str, text: str) -> str:
     """A witness's text as it compares with ours."""
-    if format_ == "hive" and text == _NO_PARTITION:
-        return canonical(None)
+    if format_ == "hive":
+        if text == _NO_PARTITION:
+            return canonical(None)
+        # Spark keeps the letters of fields' names, which Hive has small.
+        text = re.sub(r'str:"\w+"=', lambda name: name[0].lower(), text)
     if name not in _UNORDERED or not text.startswith("["):
         return text
     # Items of these hold no arrays.

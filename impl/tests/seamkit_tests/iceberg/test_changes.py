@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 from seambase.errors import InputError, RefusedError
-from seambench.conformance.plain import canonical, rows_of
+from seambench.conformance.plain import canonical, in_key_order, rows_of
 from seamkit.ranges.plan_file import scan_from_json, scan_to_json
 from seamkit.tables.iceberg.table import IcebergTable
 from seamkit_tests.samples.iceberg_tables import (
@@ -48,7 +48,7 @@ def _changes(table: IcebergTable, **how: Any) -> dict[str, Counter[str]]:
     at = scan.schema.get_field_index("_change_type")
     found: dict[str, Counter[str]] = {"INSERT": Counter(), "DELETE": Counter()}
     for row in rows_of(scan.to_reader(), scan.schema.names):
-        found[row[at]][json.dumps([canonical(value) for value in row[:at]])] += 1
+        found[row[at]][json.dumps([canonical(in_key_order(value)) for value in row[:at]])] += 1
     return found
 
 
