@@ -321,3 +321,13 @@ def test_rows_of_one_age_by_two_writers_are_told(
             PaimonTable(str(table)).scan(strict=True)
     else:
         PaimonTable(str(table)).scan(strict=True)
+
+
+def test_a_snapshot_of_a_schema_that_is_gone_is_an_error(tmp_path: Path) -> None:
+    """The newest one that is left may lack columns, though all files be of it."""
+    table = unpack_paimon("core-append", tmp_path)
+    path = max(table.glob("snapshot/snapshot-*"))
+    snapshot = json.loads(path.read_text("utf-8"))
+    path.write_text(json.dumps(snapshot | {"schemaId": snapshot["schemaId"] + 1}), "utf-8")
+    with pytest.raises(InputError, match="has the schema 1, and the newest that is there is 0"):
+        PaimonTable(str(table)).scan()
