@@ -37,7 +37,7 @@ from seamkit.tables.iceberg.metadata.document import (
     TableFiles,
     TableMetadata,
     load,
-    newest_metadata,
+    load_newest,
     split_address,
 )
 from seamkit.tables.iceberg.metadata.schema import LINEAGE, Schema
@@ -100,9 +100,7 @@ class IcebergTable(FolderTable):
             address, catalogs_options = metadata_address(address)
         root, file = split_address(address)
         self._storage = Storage(root, storage_options or catalogs_options, allow=allow)
-        file, doubts = (file, ()) if file else newest_metadata(self._storage)
-        found = load(self._storage, file)
-        self._metadata = replace(found, doubts=[*found.doubts, *doubts]) if doubts else found
+        self._metadata = load(self._storage, file) if file else load_newest(self._storage)
         self._files = TableFiles(self._storage, self._metadata.location)
 
     @property

@@ -126,7 +126,7 @@ def test_files_named_by_two_rules_are_told(*, has_hint: bool, tmp_path: Path) ->
     if has_hint:
         (folder / "version-hint.text").write_text("1")
     table = IcebergTable(str(tmp_path / "t"))
-    told = r"v2\.metadata\.json: beside it lies 00003-aaaa\.metadata\.json, as a catalog names"
+    told = r"v2\.metadata\.json: beside it lies 00003-aaaa\.metadata\.json, which a catalog named"
     with pytest.warns(TableWarning, match=told):
         assert _keys(table) == [0, 1]
     with pytest.raises(InputError, match=told):
@@ -137,6 +137,17 @@ def test_files_named_by_two_rules_are_told(*, has_hint: bool, tmp_path: Path) ->
     (folder / "version-hint.text").write_text("00003-aaaa")
     found = IcebergTable(str(tmp_path / "t")).scan(strict=True).to_table()
     assert sorted(found["k"].to_pylist()) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("content", ["of v2", "of v1", "{", '{"format-version": 9}'])
+def test_a_catalogs_file_that_is_not_later_is_no_doubt(content: str, tmp_path: Path) -> None:
+    """As where somebody puts a catalog's newest file into the folder as a version of Hadoop's."""
+    folder = _made(tmp_path / "t", commits=2).folder / "metadata"
+    own = folder / f"{content[3:]}.metadata.json"
+    text = own.read_text() if content.startswith("of") else content
+    (folder / "00007-aaaa.metadata.json").write_text(text)
+    found = IcebergTable(str(tmp_path / "t")).scan(strict=True).to_table()
+    assert sorted(found["k"].to_pylist()) == [0, 1]
 
 
 @pytest.mark.parametrize("below", [".", "metadata"])

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
 from operator import itemgetter
@@ -135,6 +135,7 @@ class TableMetadata:
         current_snapshot_id: None for a table without rows yet.
         log: when which snapshot became the current one, oldest first: milliseconds, id.
         doubts: contradictions in it that some writers are known for, in words.
+        updated_ms: when it was written, by its writer's clock; 0 where it does not say.
     """
 
     where: str
@@ -149,6 +150,7 @@ class TableMetadata:
     log: Sequence[tuple[int, int]]
     properties: Mapping[str, str]
     doubts: Sequence[str] = ()
+    updated_ms: int = 0
     _schemas: dict[int, Schema] = field(default_factory=dict)
     _kinds: dict[int, PartitionKinds] = field(default_factory=dict)
 
@@ -223,8 +225,8 @@ def split_address(address: str) -> tuple[str, str | None]:
     return root or "/", f"{METADATA}/{name}"
 
 
-def newest_metadata(storage: Storage) -> tuple[str, Sequence[str]]:
-    """The newest metadata file of a folder, below it, and why another may be newer.
+def newest_metadata(storage: Storage) -> tuple[str, str]:
+    """The newest metadata file of a folder, and one that a catalog may know as newer, or "".
 
     Of files by both rules Iceberg's library takes Hadoop's, and ClickHouse the higher number.
     """
@@ -244,7 +246,7 @@ def newest_metadata(storage: Storage) -> tuple[str, Sequence[str]]:
         hint = storage.read(_HINT, most_bytes=1 << 10).decode("utf-8", "replace").strip()
     named = next((hint + end for end in ("", *ENDINGS) if hint + end in names), None)
     if named is not None and not _VERSIONED.fullmatch(named) and named.endswith(ENDINGS):
-        return f"{METADATA}/{named}", ()
+        return f"{METADATA}/{named}", ""
     likely = _highest_number(names)
     if not versions:
         if any(name.endswith(ENDINGS) for name in names):
@@ -261,8 +263,7 @@ def newest_metadata(storage: Storage) -> tuple[str, Sequence[str]]:
         raise InputError(f"{storage.full(_HINT)}: it names version {number}, which is missing")
     while number + 1 in versions:
         number += 1
-    doubt = f"beside it lies {likely}, as a catalog names such files, by which another may be newer"
-    return f"{METADATA}/{versions[number]}", [doubt] if likely else ()
+    return f"{METADATA}/{versions[number]}", f"{METADATA}/{likely}" if likely else ""
 
 
 def _highest_number(names: Collection[str]) -> str:
@@ -272,6 +273,20 @@ def _highest_number(names: Collection[str]) -> str:
     """
     numbered = {name: int(match[1]) for name in names if (match := _OF_CATALOG.match(name))}
     return max(numbered, key=lambda name: (numbered[name], name), default="")
+
+
+def load_newest(storage: Storage) -> TableMetadata:
+    """The newest metadata of a folder, with a doubt where a later file has a catalog's name."""
+    path, other = newest_metadata(storage)
+    found = load(storage, path)
+    try:
+        is_older = bool(other) and found.updated_ms < load(storage, other).updated_ms
+    except (InputError, RefusedError):  # it may never have been whole
+        is_older = False
+    if not is_older:
+        return found
+    doubt = f"beside it lies {other.removeprefix(f'{METADATA}/')}, which a catalog named, later"
+    return replace(found, doubts=[*found.doubts, doubt])
 
 
 def load(storage: Storage, path: str) -> TableMetadata:
@@ -352,6 +367,7 @@ def _metadata(parsed: Mapping[str, Any], version: int, where: str) -> TableMetad
     return TableMetadata(
         where=where,
         version=version,
+        updated_ms=_whole(parsed.get("last-updated-ms") or 0),
         location=_text(parsed["location"]),
         current_schema_id=_whole(current_schema),
         current_snapshot_id=current_id,
