@@ -11,7 +11,6 @@ from __future__ import annotations
 import mmap
 import tempfile
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import IO, Any
 
@@ -22,6 +21,7 @@ import pyarrow as pa
 from seambase.encodings import made_anew, viewless
 from seambase.errors import InputError, RefusedError, SeambenchError, UsageError
 from seamkit.core._seam import ffi, lib
+from seamkit.core.tasks import each
 
 #: By Arrow's types of numbers numpy's; older Arrows import pandas to answer `to_pandas_dtype`.
 DTYPES = {pa.from_numpy_dtype(one): one for one in map(np.dtype, "bhilBHILefd")}
@@ -213,11 +213,7 @@ def concat_batches(
     if len(batches) == 1 and batches[0].schema.equals(schema):
         return batches[0]
     pieces = [[batch.column(i) for batch in batches] for i in range(len(schema))]
-    if threads == 1:
-        columns = list(map(_concat, pieces, schema))
-    else:
-        with ThreadPoolExecutor(threads, thread_name_prefix="seambench-rows") as pool:
-            columns = list(pool.map(_concat, pieces, schema))
+    columns = each(lambda both: _concat(*both), list(zip(pieces, schema, strict=True)), threads)
     return batch_of(columns, schema, sum(batch.num_rows for batch in batches))
 
 

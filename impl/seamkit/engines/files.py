@@ -241,7 +241,7 @@ def _why_not_its_ranges(reader: ParquetReader) -> str | None:
         return "its writer told ranges of bytes by other rules, and engines go by these"
     if not reader.counts_nulls:
         return "its writer may have counted other nulls than there are, by which engines go"
-    if reader.contradicting:
+    if reader.contradicts_itself:
         return "ranges in it contradict themselves, by which engines go"
     if reader.has_cut_bounds:
         return "bounds of values of a fixed length are cut, for which engines refuse the file"

@@ -29,8 +29,8 @@ from seamkit.files.footers.chunks import (
     check_page_sizes,
     chunk_paths,
     constant_beside_nulls,
-    contradicting,
     contradicts,
+    contradicts_anywhere,
     counts_back,
     counts_nulls,
     fits_64_bits,
@@ -126,11 +126,11 @@ def _opened(
         is_known = "metadata" in options
         if not is_known:
             own = footer_bytes(source)
-            file, footer, other = _first_opened(source, source, own, options, pairs=pairs)
+            file, footer, other = _with_footer(source, source, own, options, pairs=pairs)
             told, cut = check_chunks(*own, file.metadata, file.schema_arrow.names, where)
             if cut is not None:
                 whole = pa.BufferReader(cut + len(cut).to_bytes(4, "little") + b"PAR1")
-                file, footer, other = _first_opened(source, whole, (0, cut), options, pairs=pairs)
+                file, footer, other = _with_footer(source, whole, (0, cut), options, pairs=pairs)
         else:
             file = pq.ParquetFile(source, **_how(source), **options)
         names = file.schema_arrow.names
@@ -152,20 +152,24 @@ def _opened(
     return file, hidden
 
 
-def _first_opened(
+def _with_footer(
     source: Any,
-    footers: Any,
+    holder: Any,
     own: tuple[int, bytes],
     options: Mapping[str, Any],
     *,
     pairs: bool,
 ) -> tuple[pq.ParquetFile, pq.FileMetaData | None, pq.FileMetaData | None]:
-    """A file by the footer of a file, itself or another, and what is hidden of that."""
+    """A file by the footer that `holder` ends in: the file itself, or a copy of its footer alone.
+
+    `own` is that footer, and where it begins. The footers that come back hide from pyarrow what
+    `_Hidden` tells: the Arrow schema, and maps whose keys may be null; None where they hide none.
+    """
     footer = other = None
     try:
-        footer = footer_without_arrow(footers, *own)
-        if footer is None and footers is not source:
-            footer = pq.read_metadata(footers)
+        footer = footer_without_arrow(holder, *own)
+        if footer is None and holder is not source:
+            footer = pq.read_metadata(holder)
         file = pq.ParquetFile(source, metadata=footer, **_how(source), **options)
     except pa.ArrowInvalid as error:
         if pairs and _OPTIONAL_KEYS in str(error):
@@ -372,9 +376,9 @@ class ParquetReader(FileReader):
         return counts_nulls(self._file.metadata)
 
     @property
-    def contradicting(self) -> frozenset[str]:
-        """See `seamkit.files.footers.chunks.contradicting`."""
-        return self.of_footer(contradicting)
+    def contradicts_itself(self) -> bool:
+        """See `seamkit.files.footers.chunks.contradicts_anywhere`."""
+        return self.of_footer(contradicts_anywhere)
 
     @property
     def has_cut_bounds(self) -> bool:

@@ -247,9 +247,9 @@ def _files_of(unit: ReadUnit, schema: pa.Schema, *, masks: bool) -> list[EngineF
     if changed and (not masks or by_rule or not unit.files):
         return unit.why or "it has changes"
     values = {name: value for name, value in unit.partition.items() if name in schema.names}
-    found = []
     if any(is_far(file.name) for file in unit.files):  # none is fetched for its footer
         return ELSEWHERE
+    found = []
     for file in unit.files:
         reader = file.open()
         files = engine_files(reader, schema, values)

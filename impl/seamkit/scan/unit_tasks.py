@@ -99,7 +99,8 @@ class UnitTasks:
             test = wanted.condition, self.plan.schema, wanted.tested
             kept = list(itertools.compress(units, units_that_may_match(units, *test)))
             # What the table tells of its rows may turn out to be broken when it is asked.
-            self.state.warnings += set(self.plan.warnings).difference(self.state.warnings)
+            told = self.state.warnings
+            told += [one for one in self.plan.warnings if one not in told]
         whole_bytes = sum(unit.size_bytes for unit in kept)
         spare = sum(len(unit.files) for unit in kept) < threads
         tasks: list[Task] = []

@@ -41,8 +41,7 @@ struct seam_parquet_rules {
     int64_t n_columns; /* of the schema's root */
     uint8_t *tellings; /* receives for each of them one of the enum */
     int64_t *spans;    /* receives for each chunk with values where it begins and ends; or NULL */
-    uint8_t
-        *without_cut; /* a copy of the footer, in which bounds that are cut are hidden; or NULL */
+    uint8_t *without_cut; /* a copy of the footer, to hide bounds in that are cut; or NULL */
     int32_t lists_levels; /* the writer names RLE where a chunk has levels, and where it lacks those
                              of one kind BIT_PACKED, by which chunks of other writers are known */
 };

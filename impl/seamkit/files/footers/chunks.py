@@ -224,13 +224,12 @@ def contradicts(chunk: Any, column: pq.ColumnSchema) -> bool:
     return bool(least > greatest)
 
 
-def contradicting(footer: pq.FileMetaData, where: str) -> frozenset[str]:
-    """Paths of a footer's columns with a chunk that `contradicts` itself."""
+def contradicts_anywhere(footer: pq.FileMetaData, where: str) -> bool:
+    """Whether a footer `contradicts` itself of any chunk."""
     del where
     columns = [*enumerate(map(footer.schema.column, range(footer.num_columns)))]
     groups = map(footer.row_group, range(footer.num_row_groups))
-    chunks = ((group.column(number), own) for group in groups for number, own in columns)
-    return frozenset(own.path for chunk, own in chunks if contradicts(chunk, own))
+    return any(contradicts(group.column(n), own) for group in groups for n, own in columns)
 
 
 _MULTIPLYING = re.compile(r"Polars|Arrow2")

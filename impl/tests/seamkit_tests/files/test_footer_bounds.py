@@ -574,7 +574,7 @@ def test_ranges_in_order_rule_out_what_they_did(values: pa.Array, tmp_path: Path
     """Those of numbers without signs, and of decimals as bytes, contradict nothing."""
     (tmp_path / "f").write_bytes(_written(values, store_decimal_as_integer=True))
     reader = ParquetReader(Storage(str(tmp_path)), "f")
-    assert not reader.contradicting
+    assert not reader.contradicts_itself
     if values.type == pa.float16():
         return
     greatest = values[1:]

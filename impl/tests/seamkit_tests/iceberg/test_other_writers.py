@@ -24,17 +24,13 @@ from seambase.errors import InputError, RefusedError, UsageError
 from seambase.scan import TableWarning
 from seamkit.tables.iceberg.pruning import iceberg_buckets
 from seamkit.tables.iceberg.table import IcebergTable
-from seamkit_tests.samples.iceberg_tables import MadeCommit, MadeFile, MadeTable
-
-_KEY: dict[str, Any] = {"id": 1, "name": "k", "required": False, "type": "long"}
-
-
-def _made(folder: Path, commits: int = 1, columns: Any = (_KEY,), version: int = 2) -> MadeTable:
-    table = MadeTable(folder, columns, version=version)
-    for number in range(commits):
-        rows = pa.table({"k": pa.array([number], pa.int64())})
-        table.commit(MadeCommit([MadeFile(f"{number}.parquet", rows)]))
-    return table
+from seamkit_tests.samples.iceberg_tables import (
+    KEY,
+    MadeCommit,
+    MadeFile,
+    MadeTable,
+    numbered_table,
+)
 
 
 def _keys(table: IcebergTable) -> list[Any]:
@@ -51,7 +47,7 @@ def _edit(metadata: Path, edit: Callable[[dict[str, Any]], None]) -> None:
 @pytest.mark.parametrize("name", ["00001-43fda1f4-1c96-4376-ad16-91beb71d0759", "1749025517"])
 def test_a_hint_may_hold_the_name_of_a_file(ending: str, name: str, tmp_path: Path) -> None:
     """`version-hint.text` as pyiceberg writes and reads it, and BigQuery: a name, not a number."""
-    folder = _made(tmp_path / "t", commits=2).folder / "metadata"
+    folder = numbered_table(tmp_path / "t", commits=2).folder / "metadata"
     (folder / "v1.metadata.json").rename(folder / "00000-aaaa.metadata.json")
     (folder / "v2.metadata.json").rename(folder / f"{name}.metadata.json")
     (folder / "version-hint.text").write_text(name + ending + "\n")
@@ -60,7 +56,7 @@ def test_a_hint_may_hold_the_name_of_a_file(ending: str, name: str, tmp_path: Pa
 
 def test_a_hint_that_names_a_file_that_is_gone_is_told(tmp_path: Path) -> None:
     """No other file is taken in its place."""
-    folder = _made(tmp_path / "t").folder / "metadata"
+    folder = numbered_table(tmp_path / "t").folder / "metadata"
     (folder / "v1.metadata.json").rename(folder / "00000-aaaa.metadata.json")
     (folder / "version-hint.text").write_text("00001-bbbb")
     with pytest.raises(UsageError, match="give the path of the file"):
@@ -69,7 +65,7 @@ def test_a_hint_that_names_a_file_that_is_gone_is_told(tmp_path: Path) -> None:
 
 def test_a_hint_of_a_number_is_walked_on(tmp_path: Path) -> None:
     """Hadoop's catalog may have died before it wrote the hint."""
-    folder = _made(tmp_path / "t", commits=3).folder
+    folder = numbered_table(tmp_path / "t", commits=3).folder
     (folder / "metadata" / "version-hint.text").write_text("1")
     assert _keys(IcebergTable(str(folder))) == [0, 1, 2]
 
@@ -78,7 +74,7 @@ def test_a_hint_of_a_number_is_walked_on(tmp_path: Path) -> None:
 @pytest.mark.parametrize("has_hint", [True, False])
 def test_a_later_version_may_be_compressed(ending: str, *, has_hint: bool, tmp_path: Path) -> None:
     """ClickHouse called such a file `gzip`: an older one must not pass for the newest (#109801)."""
-    folder = _made(tmp_path / "t", commits=2).folder / "metadata"
+    folder = numbered_table(tmp_path / "t", commits=2).folder / "metadata"
     plain = folder / "v2.metadata.json"
     (folder / f"v2{ending}").write_bytes(gzip.compress(plain.read_bytes()))
     plain.unlink()
@@ -90,7 +86,7 @@ def test_a_later_version_may_be_compressed(ending: str, *, has_hint: bool, tmp_p
 
 def test_a_later_version_in_another_codec_is_refused(tmp_path: Path) -> None:
     """The specification has gzip alone; ClickHouse writes whatever it knows."""
-    folder = _made(tmp_path / "t", commits=2).folder / "metadata"
+    folder = numbered_table(tmp_path / "t", commits=2).folder / "metadata"
     plain = folder / "v2.metadata.json"
     packed = pa.compress(plain.read_bytes(), "zstd", asbytes=True)
     (folder / "v2.zstd.metadata.json").write_bytes(packed)
@@ -103,7 +99,7 @@ def test_a_later_version_in_another_codec_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("has_hint", [True, False])
 def test_a_version_may_be_nanoseconds_since_1970(*, has_hint: bool, tmp_path: Path) -> None:
     """As Snowflake names metadata, and writes them into the hint (xtable#287)."""
-    folder = _made(tmp_path / "t", commits=2).folder / "metadata"
+    folder = numbered_table(tmp_path / "t", commits=2).folder / "metadata"
     names = ("1701803553322000000", "1701803560000000000")
     for old, name in zip(("v1", "v2"), names, strict=True):
         (folder / f"{old}.metadata.json").rename(folder / f"v{name}.metadata.json")
@@ -120,7 +116,7 @@ def test_files_named_by_two_rules_are_told(*, has_hint: bool, tmp_path: Path) ->
     By the folder Iceberg's library takes Hadoop's file, and so do we with a warning: ClickHouse
     takes the higher number, and only the catalog knows.
     """
-    folder = _made(tmp_path / "t", commits=3).folder / "metadata"
+    folder = numbered_table(tmp_path / "t", commits=3).folder / "metadata"
     (folder / "v3.metadata.json").rename(folder / "00003-aaaa.metadata.json")
     (folder / "version-hint.text").unlink(missing_ok=True)
     if has_hint:
@@ -142,7 +138,7 @@ def test_files_named_by_two_rules_are_told(*, has_hint: bool, tmp_path: Path) ->
 @pytest.mark.parametrize("content", ["of v2", "of v1", "{", '{"format-version": 9}'])
 def test_a_catalogs_file_that_is_not_later_is_no_doubt(content: str, tmp_path: Path) -> None:
     """As where somebody puts a catalog's newest file into the folder as a version of Hadoop's."""
-    folder = _made(tmp_path / "t", commits=2).folder / "metadata"
+    folder = numbered_table(tmp_path / "t", commits=2).folder / "metadata"
     own = folder / f"{content[3:]}.metadata.json"
     text = own.read_text() if content.startswith("of") else content
     (folder / "00007-aaaa.metadata.json").write_text(text)
@@ -155,7 +151,7 @@ def test_a_metadata_file_is_found_from_within_its_folders(
     below: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A path may be relative."""
-    folder = _made(tmp_path / "t").folder
+    folder = numbered_table(tmp_path / "t").folder
     monkeypatch.chdir(folder / below)
     path = "v1.metadata.json" if below == "metadata" else "metadata/v1.metadata.json"
     assert _keys(IcebergTable(path)) == [0]
@@ -165,7 +161,7 @@ def test_a_metadata_file_is_found_from_within_its_folders(
 @pytest.mark.parametrize("location", ["./here/t", "here/t", "./here/t/"])
 def test_a_location_may_begin_with_a_dot(location: str, tmp_path: Path) -> None:
     """Hadoop writes `./t` as the location, and `t/...` as the paths below it."""
-    folder = _made(tmp_path / "t").folder
+    folder = numbered_table(tmp_path / "t").folder
     whole = f"file://{folder}"
 
     def rename(file: Path) -> None:
@@ -188,7 +184,7 @@ def test_a_location_may_begin_with_a_dot(location: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("version", [1, 2])
 def test_snapshots_may_name_their_manifests_themselves(version: int, tmp_path: Path) -> None:
     """Version 1 allows `manifests` in the place of a list; tables that grew out of it keep them."""
-    folder = _made(tmp_path / "t", commits=2).folder
+    folder = numbered_table(tmp_path / "t", commits=2).folder
 
     def embed(parsed: dict[str, Any]) -> None:
         parsed["format-version"] = version
@@ -227,7 +223,7 @@ def test_types_of_version_3_are_read(kind: str, tmp_path: Path) -> None:
     """Variants by their two parts, shapes as well-known binary, unknown columns as nulls."""
     declared, rows, values = _TYPES[kind]
     column = {"id": 2, "name": "x", "required": False, "type": declared}
-    table = MadeTable(tmp_path / "t", [_KEY, column], version=3)
+    table = MadeTable(tmp_path / "t", [KEY, column], version=3)
     table.commit(MadeCommit([MadeFile("a.parquet", rows)]))
     opened = IcebergTable(str(table.folder))
     assert opened.scan(["x"]).to_table()["x"].to_pylist() == values
@@ -261,7 +257,7 @@ def test_defaults_of_nanoseconds_have_all_their_digits(text: str, tmp_path: Path
         {"id": id_, "name": kind, "required": False, "type": kind, "initial-default": default}
         for id_, (kind, default) in enumerate(kinds.items(), 2)
     ]
-    table = IcebergTable(str(_made(tmp_path / "t", 1, (_KEY, *columns), version=3).folder))
+    table = IcebergTable(str(numbered_table(tmp_path / "t", 1, (KEY, *columns), version=3).folder))
     nanos = timestamp_to_nanos(text)
     rows = table.scan().to_table()
     assert [rows[kind].cast(pa.int64()).to_pylist() for kind in kinds] == [[nanos], [nanos]]
@@ -284,7 +280,7 @@ class _InOrc(MadeTable):
 def test_a_struct_may_have_lost_all_of_its_fields(made: type[MadeTable], tmp_path: Path) -> None:
     """As pyiceberg lets it; what was null is null, in batches of any size."""
     column = {"id": 2, "name": "s", "required": False, "type": {"type": "struct", "fields": []}}
-    table = made(tmp_path / "t", [_KEY, column])
+    table = made(tmp_path / "t", [KEY, column])
     rows = pa.table({"k": [1, 2, 3], "s": pa.array([{"a": 1}, None, {"a": None}])})
     changed = {"file_format": "ORC" if made is _InOrc else "PARQUET"}
     table.commit(MadeCommit([MadeFile("a", rows, changed=changed)]))
@@ -297,7 +293,7 @@ def test_times_of_day_in_orc_are_numbers(tmp_path: Path) -> None:
     """ORC has no word for them: writers give the microseconds; so in lists."""
     inner = {"type": "list", "element-id": 4, "element": "time", "element-required": False}
     columns = [
-        _KEY,
+        KEY,
         {"id": 2, "name": "x", "required": False, "type": "time"},
         {"id": 3, "name": "xs", "required": False, "type": inner},
     ]
@@ -371,7 +367,7 @@ def test_chars_of_imported_orc_may_have_bounds_with_their_blanks(
 def test_bounds_of_shapes_rule_nothing_out(tmp_path: Path) -> None:
     """They are corners of a box, not the least and the greatest bytes."""
     column = {"id": 2, "name": "x", "required": False, "type": "geometry"}
-    table = MadeTable(tmp_path / "t", [_KEY, column], version=3)
+    table = MadeTable(tmp_path / "t", [KEY, column], version=3)
     corner = bytes(16)
     bounds = [{"key": 2, "value": corner}]
     counts = [{"key": 2, "value": 1}]
@@ -389,7 +385,7 @@ def test_a_variant_in_pieces_is_put_together(tmp_path: Path) -> None:
     inner = {"type": "list", "element-id": 4, "element": "variant", "element-required": False}
     listed = {"id": 3, "name": "xs", "required": False, "type": inner}
     kind = pa.struct([*_VARIANT, pa.field("typed_value", pa.int8())])
-    table = MadeTable(tmp_path / "t", [_KEY, column, listed], version=3)
+    table = MadeTable(tmp_path / "t", [KEY, column, listed], version=3)
     typed = {"metadata": _VALUE["metadata"], "value": None, "typed_value": 5}
     rows = pa.table(
         {
@@ -409,7 +405,7 @@ def test_a_variant_in_pieces_is_put_together(tmp_path: Path) -> None:
 
 def test_an_encrypted_table_is_refused_with_one_sentence(tmp_path: Path) -> None:
     """Version 3 names its keys in the metadata."""
-    folder = _made(tmp_path / "t", version=3).folder
+    folder = numbered_table(tmp_path / "t", version=3).folder
     key = {"key-id": "a", "encrypted-key-metadata": "eA=="}
     _edit(
         folder / "metadata/v1.metadata.json",
@@ -485,7 +481,7 @@ def test_a_name_mapping_of_another_shape_is_refused_with_what_is_wrong(
     mapping: str, reason: str, tmp_path: Path
 ) -> None:
     """The sentence says which part is not as the specification wants it, in no Python's words."""
-    table = _made(tmp_path / "t")
+    table = numbered_table(tmp_path / "t")
     given = {"schema.name-mapping.default": mapping}
     _edit(table.folder / "metadata/v1.metadata.json", lambda one: one.update(properties=given))
     with pytest.raises(InputError, match=f"the name mapping is not readable: .*{reason}"):
@@ -512,7 +508,7 @@ class _Doubled(MadeTable):
 @pytest.mark.parametrize("is_moved", [False, True])
 def test_a_slash_may_stand_twice_behind_the_location(is_moved: bool, tmp_path: Path) -> None:
     """As Iceberg up to 0.13 and Glue write paths (iceberg#4582); the table may be moved, too."""
-    table = _Doubled(tmp_path / "t", [_KEY])
+    table = _Doubled(tmp_path / "t", [KEY])
     table.commit(MadeCommit([MadeFile("a.parquet", pa.table({"k": [1, 2]}))]))
     table.commit(MadeCommit([table.deletes("d.parquet", "a.parquet", [0])], operation="delete"))
     folder = table.folder.rename(tmp_path / "other") if is_moved else table.folder
@@ -531,7 +527,7 @@ def test_a_slash_that_stands_twice_is_part_of_a_stores_names(
     tmp_path: Path, object_store: dict[str, Any]
 ) -> None:
     """On S3 `t//data/a` is no `t/data/a`."""
-    table = _Doubled(tmp_path / "t", [_KEY])
+    table = _Doubled(tmp_path / "t", [KEY])
     table.commit(MadeCommit([MadeFile("a.parquet", pa.table({"k": [1, 2]}))]))
     store = fsspec.filesystem("s3", **object_store)
     for file in table.folder.rglob("*"):
@@ -545,7 +541,7 @@ def test_a_slash_that_stands_twice_is_part_of_a_stores_names(
 
 def test_a_first_snapshot_may_have_the_parent_minus_one(tmp_path: Path) -> None:
     """As ClickHouse writes it, which also puts a metadata file into its own log of former ones."""
-    folder = _made(tmp_path / "t", commits=2).folder
+    folder = numbered_table(tmp_path / "t", commits=2).folder
     file = folder / "metadata/v2.metadata.json"
 
     def edit(parsed: dict[str, Any]) -> None:
@@ -613,7 +609,7 @@ _CLOCKS = [dt.time(), None, dt.time(1, 2, 3, 4000), dt.time(23, 59, 59, 999_000)
 
 def test_times_of_day_in_milliseconds_are_read(tmp_path: Path) -> None:
     """The specification has microseconds; Iceberg's reader takes what else Parquet has."""
-    columns = [_KEY, {"id": 2, "name": "x", "required": False, "type": "time"}]
+    columns = [KEY, {"id": 2, "name": "x", "required": False, "type": "time"}]
     table = MadeTable(tmp_path / "t", columns)
     rows = pa.table({"k": range(4), "x": pa.array(_MILLIS, pa.time32("ms"))})
     table.commit(MadeCommit([MadeFile("a.parquet", rows)]))
@@ -643,7 +639,7 @@ def test_nanoseconds_of_a_day_are_refused(tmp_path: Path) -> None:
 def test_a_default_may_be_false(*, default: bool, tmp_path: Path) -> None:
     """Rows that are older than a column have it, through every outlet."""
     column = {"id": 2, "name": "b", "required": True, "type": "boolean", "initial-default": default}
-    table = IcebergTable(str(_made(tmp_path / "t", 1, (_KEY, column), version=3).folder))
+    table = IcebergTable(str(numbered_table(tmp_path / "t", 1, (KEY, column), version=3).folder))
     assert table.scan().to_table()["b"].to_pylist() == [default]
     assert table.scan(filter=pc.field("b") == default).count_rows() == 1
     assert table.scan(filter=pc.field("b") != default).count_rows() == 0
@@ -658,7 +654,7 @@ def test_a_partition_may_be_false(value: Any, tmp_path: Path) -> None:
     """Rows of a file that lacks the column have the value of their partition."""
     column = {"id": 2, "name": "b", "required": False, "type": "boolean"}
     spec = [{"name": "p", "transform": "identity", "source-id": 2, "field-id": 1000}]
-    made = MadeTable(tmp_path / "t", [_KEY, column], spec)
+    made = MadeTable(tmp_path / "t", [KEY, column], spec)
     file = MadeFile("a.parquet", pa.table({"k": pa.array([1])}), {"p": value})
     made.commit(MadeCommit([file], {"p": "boolean"}))
     table = IcebergTable(str(made.folder))
@@ -679,8 +675,8 @@ def _number(id_: int, name: str, default: Any = None) -> dict[str, Any]:
 def test_an_empty_struct_as_a_default_has_the_defaults_of_its_fields(tmp_path: Path) -> None:
     """A struct's default is null or has no values; its fields have theirs (specification)."""
     inner = _struct({}, _number(5, "z", 9)) | {"id": 4, "name": "i"}
-    columns = [_KEY, _struct({}, _number(3, "x", 7), inner, _number(6, "n"))]
-    table = IcebergTable(str(_made(tmp_path / "t", 1, columns, version=3).folder))
+    columns = [KEY, _struct({}, _number(3, "x", 7), inner, _number(6, "n"))]
+    table = IcebergTable(str(numbered_table(tmp_path / "t", 1, columns, version=3).folder))
     whole = {"x": 7, "i": {"z": 9}, "n": None}
     assert table.scan().to_table()["s"].to_pylist() == [whole]
     with duckdb.connect() as connection:
@@ -697,8 +693,8 @@ def test_equality_deletes_see_the_default_of_a_field_in_a_struct_that_files_lack
     tmp_path: Path,
 ) -> None:
     """The key of a row that is older than its column is the default."""
-    columns = [_KEY, _struct({}, _number(3, "x", 7))]
-    made = _made(tmp_path / "t", 1, columns, version=3)
+    columns = [KEY, _struct({}, _number(3, "x", 7))]
+    made = numbered_table(tmp_path / "t", 1, columns, version=3)
     struct = pa.StructArray.from_arrays([pa.array([7], pa.int32())], fields=[_with_id("x", 3)])
     gone = MadeFile("d.orc", pa.table({"s": struct}), content=2, changed={"equality_ids": [3]})
     made.commit(MadeCommit([gone], operation="delete"))
@@ -712,8 +708,8 @@ def _with_id(name: str, id_: int) -> pa.Field:
 @pytest.mark.parametrize("default", [None, {"3": 7}, {"x": 7}])
 def test_other_defaults_of_structs_are_null_or_refused(default: Any, tmp_path: Path) -> None:
     """Values of fields must not stand in the default of their struct (specification)."""
-    columns = [_KEY, _struct(default, _number(3, "x", 7))]
-    table = IcebergTable(str(_made(tmp_path / "t", 1, columns, version=3).folder))
+    columns = [KEY, _struct(default, _number(3, "x", 7))]
+    table = IcebergTable(str(numbered_table(tmp_path / "t", 1, columns, version=3).folder))
     if default is None:
         assert table.scan().to_table()["s"].to_pylist() == [None]
         return
@@ -756,7 +752,7 @@ def test_partitions_of_clickhouse_may_go_by_another_clock(
 def test_numbers_below_zero_may_be_truncated_upwards(kind: str, tmp_path: Path) -> None:
     """As by iceberg-go up to 0.4 (#608): no row is ruled out, and no file refused."""
     spec = [{"name": "p", "transform": "truncate[10]", "source-id": 1, "field-id": 1000}]
-    made = MadeTable(tmp_path / "t", [{**_KEY, "type": kind}], spec)
+    made = MadeTable(tmp_path / "t", [{**KEY, "type": kind}], spec)
     stored = pa.int32() if kind == "int" else pa.int64()
     files = {0: [-9, -1, 5], -10: [-19, -10], 10: [10, 19]}
     for value, keys in files.items():
@@ -776,7 +772,7 @@ def test_texts_may_be_truncated_by_their_bytes(
 ) -> None:
     """As by iceberg-go up to 0.6 (#1223)."""
     spec = [{"name": "p", "transform": "truncate[4]", "source-id": 1, "field-id": 1000}]
-    made = MadeTable(tmp_path / "t", [{**_KEY, "type": "string"}], spec)
+    made = MadeTable(tmp_path / "t", [{**KEY, "type": "string"}], spec)
     rows = pa.table({"k": ["ééé", "éééz"]})
     made.commit(MadeCommit([MadeFile("a.parquet", rows, {"p": begin})], {"p": "string"}))
     table = IcebergTable(str(made.folder))
@@ -801,7 +797,7 @@ def test_decimals_may_be_in_the_buckets_of_iceberg_rust(number: int, tmp_path: P
     other = next(bucket for bucket in range(3) if bucket not in (right, wrong))
     for bucket in (right, wrong, other):
         folder = tmp_path / f"{bucket}"
-        made = MadeTable(folder, [{**_KEY, "type": "decimal(9, 2)"}], spec)
+        made = MadeTable(folder, [{**KEY, "type": "decimal(9, 2)"}], spec)
         file = MadeFile("a.parquet", pa.table({"k": values}), {"p": bucket})
         made.commit(MadeCommit([file], {"p": "int"}))
         table = IcebergTable(str(folder))
@@ -829,7 +825,7 @@ def test_values_may_be_in_any_bucket_that_writers_hashed_otherwise(
     values = pa.array([value], kind)
     [right] = iceberg_buckets(values, count).to_pylist()
     spec = [{"name": "p", "transform": f"bucket[{count}]", "source-id": 1, "field-id": 1000}]
-    made = MadeTable(tmp_path / "t", [{**_KEY, "type": name}], spec)
+    made = MadeTable(tmp_path / "t", [{**KEY, "type": name}], spec)
     file = MadeFile("a.parquet", pa.table({"k": values}), {"p": (right + 1) % count})
     made.commit(MadeCommit([file], {"p": "int"}))
     table = IcebergTable(str(made.folder))

@@ -7,7 +7,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from pyiceberg.table import StaticTable
 
@@ -15,9 +14,7 @@ from seambase.errors import InputError, RefusedError, SeambenchError, UsageError
 from seamkit.tables.iceberg.table import IcebergTable
 from seamkit_tests.samples.iceberg_tables import (
     ICEBERG_GOLDEN,
-    MadeCommit,
-    MadeFile,
-    MadeTable,
+    numbered_table,
     unpack_iceberg,
 )
 
@@ -64,10 +61,7 @@ def test_a_log_that_goes_back_tells_no_times(back: int, tmp_path: Path, *, is_so
 
     Within that the last entry of a time or before it counts, as in its `SnapshotUtil`.
     """
-    made = MadeTable(tmp_path / "t", [{"id": 1, "name": "k", "required": False, "type": "long"}])
-    for number in range(4):
-        rows = pa.table({"k": pa.array([number], pa.int64())})
-        made.commit(MadeCommit([MadeFile(f"{number}.parquet", rows)]))
+    made = numbered_table(tmp_path / "t", commits=4)
     file = made.folder / "metadata/v4.metadata.json"
     parsed = json.loads(file.read_text())
     start = 1_700_000_000_000
@@ -228,10 +222,7 @@ def test_the_folder_shows_its_newest_metadata(name: str, tmp_path: Path) -> None
 
 def test_appends_are_read_after_a_snapshot_that_has_expired(tmp_path: Path) -> None:
     """Its child tells of them: pyiceberg and Iceberg's own scan take its id, and no older one."""
-    made = MadeTable(tmp_path / "t", [{"id": 1, "name": "k", "required": False, "type": "long"}])
-    for number in range(4):
-        rows = pa.table({"k": pa.array([number], pa.int64())})
-        made.commit(MadeCommit([MadeFile(f"{number}.parquet", rows)]))
+    made = numbered_table(tmp_path / "t", commits=4)
     file = made.folder / "metadata/v4.metadata.json"
     parsed = json.loads(file.read_text())
     parsed["snapshots"] = parsed["snapshots"][2:]

@@ -312,3 +312,20 @@ _LIST = _record(
         *(_field(f"{word}_rows_count", "long", rows) for word, _, rows in _COUNTS),
     ],
 )
+
+
+KEY: Mapping[str, Any] = {"id": 1, "name": "k", "required": False, "type": "long"}
+
+
+def numbered_table(
+    folder: Path,
+    commits: int = 1,
+    columns: Sequence[Mapping[str, Any]] = (KEY,),
+    version: int = 2,
+) -> MadeTable:
+    """A table whose commits have a row each: their number, from 0 on, in the column `k`."""
+    table = MadeTable(folder, columns, version=version)
+    for number in range(commits):
+        rows = pa.table({"k": pa.array([number], pa.int64())})
+        table.commit(MadeCommit([MadeFile(f"{number}.parquet", rows)]))
+    return table

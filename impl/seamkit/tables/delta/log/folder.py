@@ -127,7 +127,8 @@ class LogFolder:
                 self._raise_missing(number, version, cleaned=requested is not None and not usable)
             last, path = max(fitting) if fitting else (number, self.commits[number])
             paths.append(path)
-            compacted.update(path for _, path in fitting)
+            if fitting:
+                compacted.add(path)
             number = last + 1
         return Segment(version, start, paths, compacted)
 

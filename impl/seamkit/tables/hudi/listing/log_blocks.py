@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -14,6 +13,7 @@ from seambase.errors import InputError, RefusedError
 from seambase.scan import ScanWarning
 from seambase.wording import counted
 from seamkit.avro.schema import field_paths, parse_schema
+from seamkit.core.tasks import each
 from seamkit.core.unpack import Bound
 from seamkit.files.storage import Storage
 from seamkit.files.variants.reader import in_pieces
@@ -185,12 +185,13 @@ def _check_base(block: LogBlock, timeline: Timeline) -> None:
 
 def _contents(slice_: FileSlice, storage: Storage) -> Iterable[memoryview]:
     """The bytes of a slice's logs; of logs elsewhere, whose bytes take their time, all at once."""
-    contents = (memoryview(storage.map(log.path)) for log in slice_.logs)
-    if storage.is_local or len(slice_.logs) < 2:
-        return contents
-    at_once = min(storage.parallel, len(slice_.logs))
-    with ThreadPoolExecutor(at_once, thread_name_prefix="seambench-log") as pool:
-        return list(pool.map(lambda log: memoryview(storage.map(log.path)), slice_.logs))
+
+    def content(log: LogFile) -> memoryview:
+        return memoryview(storage.map(log.path))
+
+    if storage.is_local:
+        return map(content, slice_.logs)
+    return each(content, slice_.logs, storage.parallel)
 
 
 def _warn(warning: ScanWarning, strict: bool, warnings: list[ScanWarning]) -> None:

@@ -225,7 +225,7 @@ def split_address(address: str) -> tuple[str, str | None]:
     return root or "/", f"{METADATA}/{name}"
 
 
-def newest_metadata(storage: Storage) -> tuple[str, str]:
+def _newest_metadata(storage: Storage) -> tuple[str, str]:
     """The newest metadata file of a folder, and one that a catalog may know as newer, or "".
 
     Of files by both rules Iceberg's library takes Hadoop's, and ClickHouse the higher number.
@@ -277,7 +277,7 @@ def _highest_number(names: Collection[str]) -> str:
 
 def load_newest(storage: Storage) -> TableMetadata:
     """The newest metadata of a folder, with a doubt where a later file has a catalog's name."""
-    path, other = newest_metadata(storage)
+    path, other = _newest_metadata(storage)
     found = load(storage, path)
     try:
         is_older = bool(other) and found.updated_ms < load(storage, other).updated_ms
