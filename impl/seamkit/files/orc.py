@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import orc
 
 from seambase.errors import InputError, RefusedError
-from seamkit.files.footers.calendars import OFFSETS_DAY, is_before, proleptic
+from seamkit.files.clocks import UTC, check_age, shown, shown_by_java
+from seamkit.files.footers.calendars import proleptic
 from seamkit.files.footers.orc_footer import OrcFooter, is_instant, kinds
 from seamkit.files.parquet import check_names
 from seamkit.files.promotion import (
@@ -34,11 +34,7 @@ from seamkit.files.reader import FileReader, RowsWanted, check_rows, rows_of_nul
 from seamkit.files.statistics import ColumnRange, FileStatistics
 from seamkit.files.storage import Storage, read_part
 
-UTC = frozenset(("", "UTC", "GMT", "Etc/UTC", "Etc/GMT", "Z"))
-"""Names of the zone whose clock shows instants as they are counted, and of none."""
-
 _JAVA = "ORC_JAVA"
-_SECOND_NS, _DAY_NS = 10**9, 86_400 * 10**9
 _UNITS = {"s": "second", "ms": "millisecond", "us": "microsecond", "ns": "nanosecond"}
 _BEYOND_NANOSECONDS = "out of range for nanosecond resolution"
 """What pyarrow says, which has no other unit for ORC."""
@@ -126,7 +122,7 @@ class OrcReader(FileReader):
         found = {}
         for name, ends in self._footer.instants().items():
             stored = pa.array(ends, pa.timestamp("ms", "UTC"))
-            least, most = _shown(stored, zone, f"{self.name}: column {name!r}")
+            least, most = shown(stored, zone, f"{self.name}: column {name!r}")
             found[name] = least, most
         return found
 
@@ -202,10 +198,10 @@ class OrcReader(FileReader):
             return pc.ascii_rtrim(column, " ")
         if not pa.types.is_nested(kind):
             if self._by_clock and is_instant(kind) and zone not in UTC:
-                _check_age(column, zone, where)
-                return pc.cast(_shown(column, zone, where), kind)
+                check_age(column, zone, where)
+                return pc.cast(shown(column, zone, where), kind)
             if has_walls and _is_wall(kind) and zone not in UTC:
-                return _shown_by_java(column, zone, where)
+                return shown_by_java(column, zone, where)
             is_date = self._by_calendar and pa.types.is_date(kind)
             return proleptic(column, self._footer.calendar, where) if is_date else column
         inner, number = [], number + 1
@@ -252,52 +248,9 @@ def least_without_blanks(least: pa.Scalar) -> pa.Scalar:
     return least if end is None else pa.scalar(text[:end], least.type)
 
 
-def _shown(instants: pa.Array, zone: str, where: str) -> pa.Array:
-    """What the clocks of a zone show; Java has names such as GMT+08:00 too."""
-    name = zone.removeprefix("GMT") if zone.startswith(("GMT+", "GMT-")) else zone
-    kind = pa.timestamp(instants.type.unit, "UTC" if zone in UTC else name)
-    try:
-        return pc.local_timestamp(pc.cast(instants, kind))
-    except pa.ArrowInvalid as error:
-        raise RefusedError(f"{where}: the zone {zone!r} of its writer is not known") from error
-
-
 def _is_wall(kind: pa.DataType) -> bool:
     """Whether values are times of a clock, and no instants."""
     return bool(pa.types.is_timestamp(kind) and kind.tz is None)
-
-
-def _shown_by_java(times: pa.Array, zone: str, where: str) -> pa.Array:
-    """What the clocks of a zone showed to Java's library, of times as pyarrow gives them.
-
-    A time with a fraction is a second less before 1970 by UTC; pyarrow takes that second off before
-    1970 by the zone's clock.
-    """
-    first = pc.min(times)
-    if not first.is_valid or first.value >= _DAY_NS:
-        return times
-    shown = pc.fill_null(times.view(pa.int64()), _DAY_NS).to_numpy(zero_copy_only=False)
-    is_near = (np.abs(shown) < _DAY_NS) & (shown % _SECOND_NS >= _SECOND_NS // 1000)
-    asked = pa.array(shown, mask=np.logical_not(is_near)).view(times.type)
-    try:
-        found = pc.assume_timezone(asked, zone, ambiguous="raise", nonexistent="raise")
-    except pa.ArrowInvalid as error:
-        raise RefusedError(
-            f"{where}: it has times that the clocks of {zone} showed twice, or never ({error})"
-        ) from error
-    instants = pc.fill_null(found.view(pa.int64()), _DAY_NS).to_numpy(zero_copy_only=False)
-    anew = shown - np.where(is_near & (shown >= 0) & (instants < 0), _SECOND_NS, 0)
-    anew += np.where(is_near & (shown < 0) & (instants >= -_SECOND_NS), _SECOND_NS, 0)
-    return pa.array(anew, mask=times.is_null().to_numpy(zero_copy_only=False)).view(times.type)
-
-
-def _check_age(instants: pa.Array, zone: str, where: str) -> None:
-    """Raise RefusedError for instants of the time before that from which Java's zones tell."""
-    if is_before(instants, OFFSETS_DAY):
-        raise RefusedError(
-            f"{where}: it has instants before 1900 by the clocks of {zone}, which Java has "
-            "otherwise than others; they are not supported"
-        )
 
 
 def _check_texts(kind: pa.DataType) -> None:

@@ -15,9 +15,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from seambase.errors import RefusedError
+from seamkit.files.clocks import UTC
 from seamkit.files.footers.calendars import OFFSETS_DAY, check_int96
 from seamkit.files.footers.chunks import is_by_parquet_mr
-from seamkit.files.orc import UTC
 from seamkit.files.promotion import inner_of, with_inner
 
 

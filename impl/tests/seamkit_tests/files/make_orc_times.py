@@ -1,7 +1,7 @@
 """Write golden/orc-times-*.orc, each in the zone of a JVM, and what Java's reader shows: run this.
 
-Java's clocks are what is tried: around 1970 on both sides of UTC. Times before 1900, where Java's
-zones begin, are there as well; no test reads them yet.
+Java's clocks are what is tried: around 1970 on both sides of UTC, and around 1900, where Java's
+zones begin.
 """
 
 import json

@@ -7,6 +7,7 @@ import resource
 from functools import partial
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 import pytest
@@ -14,6 +15,7 @@ from pyarrow import orc
 
 from seambase.errors import InputError, RefusedError, SeambenchError
 from seamkit.core.unpack import Bound
+from seamkit.files.clocks import shown_by_java
 from seamkit.files.footers.orc_footer import OrcFooter
 from seamkit.files.orc import OrcReader
 from seamkit.files.reader import RowsWanted
@@ -214,8 +216,8 @@ _GOLDEN = Path(__file__).parents[1] / "golden"
 def test_times_are_what_java_showed(name: str, unit: str) -> None:
     """Spark wrote them in a zone, and Hive's reader of ORC shows them: see `make_orc_times`.
 
-    Fractions before 1970 are those before it by UTC. Before 1901 the zones of the two libraries are
-    others, which is not looked at here.
+    Fractions before 1970 are those before it by UTC. Before 1900 Java's clocks are as far ahead as
+    today, and for some years behind it as they were by each place's noon.
     """
     folder, file = _GOLDEN, f"orc-times-{name}.orc"
     shown = json.loads((folder / file).with_suffix(".json").read_text(encoding="utf-8"))
@@ -226,11 +228,24 @@ def test_times_are_what_java_showed(name: str, unit: str) -> None:
         found = pa.Table.from_batches(batches, schema)
         for k, items, time in zip(*found.to_pydict().values(), strict=True):
             text = shown[str(k)]
-            if text and text < "1901":
-                continue
             expected = text and pa.scalar(dt.datetime.fromisoformat(text)).cast(kind, safe=False)
             assert time == (text and expected.as_py()), (k, text)
             assert items == (text and [time, None])
+
+
+@pytest.mark.parametrize(
+    ("zone", "begin", "by_rule"),
+    [("Asia/Shanghai", -2177481943, 8), ("America/Sao_Paulo", -1767214412, -3)],
+)
+def test_clocks_before_the_first_rule_of_a_zone(zone: str, begin: int, by_rule: int) -> None:
+    """From 1900 to that rule they went by the place's noon, as the database of zones says."""
+    seconds = [begin + more for more in (-86400, -400, -2, -1, 0, 1, 400, 86400)]
+    instants = [dt.datetime.fromtimestamp(second, dt.UTC) for second in seconds]
+    given = [one.replace(tzinfo=None) + dt.timedelta(hours=by_rule) for one in instants]
+    shown = shown_by_java(pa.array(given, pa.timestamp("ns")), zone, "")
+    wanted = [one.astimezone(ZoneInfo(zone)).replace(tzinfo=None) for one in instants]
+    assert shown.cast(pa.timestamp("us")).to_pylist() == wanted
+    assert wanted[3] != given[3]
 
 
 @pytest.mark.parametrize("year", [1, 1677, 2263, 9999])
