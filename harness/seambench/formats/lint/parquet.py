@@ -37,6 +37,7 @@ from seambench.formats.forms.footer import (
 )
 from seambench.formats.lint import DAMAGE, Finding, Rules, Wrong, reason
 from seambench.formats.lint.bloom import lost
+from seambench.formats.lint.pages import Page, mislocated, misstated, pages_of
 from seambench.formats.lint.values import Ends, ends
 
 RULES = Rules(
@@ -44,7 +45,7 @@ RULES = Rules(
     "parquet.thrift",
     {
         "FileMetaData and RowGroup": {"must": "magic footer unreadable row-count"},
-        "ColumnMetaData": {"must": "chunk. num-values bytes"},
+        "ColumnMetaData": {"must": "chunk. num-values bytes pages encodings"},
         "Statistics and ColumnOrder": {
             "must": "statistics. min max min-exact max-exact null-count distinct-count"
         },
@@ -52,7 +53,7 @@ RULES = Rules(
             "should": "statistics. min-nan max-nan min-zero max-zero"
         },
         "RowGroup.sorting_columns": {"must": "sorting"},
-        "ColumnIndex and OffsetIndex": {"must": "index. broken pages null-pages null-counts"},
+        "ColumnIndex and OffsetIndex": {"must": "index. broken pages null-pages null-counts order"},
         "BloomFilterHeader": {"must": "bloom. broken values"},
     },
 )
@@ -72,15 +73,21 @@ class _Column:
     def name(self) -> str:
         return ".".join(self.leaf.path)
 
-    def bound(self, raw: bytes) -> Any:
+    def value(self, raw: bytes) -> Any:
         """What the bytes of a bound mean, in the order of the type; None where there is none."""
+        try:
+            return self._value(raw)
+        except struct.error:
+            return None
+
+    def _value(self, raw: bytes) -> Any:
         kind = self.leaf.physical
         if kind == BOOLEAN:
             return raw != b"\0"
         if kind in (INT32, INT64):
             if len(raw) != (4 if kind == INT32 else 8):
                 return None
-            return int.from_bytes(raw, "little", signed=not self._unsigned) * self._nanos
+            return int.from_bytes(raw, "little", signed=not self.unsigned) * self._nanos
         if kind in (FLOAT, DOUBLE):
             return struct.unpack("<f" if kind == FLOAT else "<d", raw)[0]
         if kind in (BYTES, FIXED):
@@ -98,7 +105,8 @@ class _Column:
         return self.leaf.physical != INT96 and not others
 
     @property
-    def _unsigned(self) -> bool:
+    def unsigned(self) -> bool:
+        """Whether its whole numbers have no sign."""
         logical = self.element.get(10, Struct())
         if 10 in logical:
             return bool(logical[10][2].value == 0)
@@ -161,7 +169,8 @@ class _File:
         entries = footer.tree[5].items if 5 in footer.tree else []
         self.metadata = {one[1].value: one[2].value for one in entries if 2 in one}
         entries[:] = [one for one in entries if one[1].value != b"ARROW:schema"]
-        self.opened = pq.ParquetFile(pa.BufferReader(footer.file()))
+        whole = pa.BufferReader(footer.file())
+        self.opened = pq.ParquetFile(whole, page_checksum_verification=True)
         self.tables: list[pa.Table] = []
         self.groups = len(footer.tree[4].items)
         elements = [one for one in footer.schema.items[1:] if not one.whole(5)]
@@ -212,8 +221,15 @@ class _File:
             at = f"{where}, column {column.name}"
             for rule, says in self._chunk(column, values, chunk, group.whole(3)):
                 yield rule, at, says
+            try:
+                pages = list(pages_of(self._data, chunk[3]))
+            except DAMAGE as error:
+                yield "chunk.pages", at, f"its pages cannot be told apart: {reason(error)}"
+                continue
+            for rule, says in misstated(pages, chunk[3]):
+                yield rule, at, says
             if 6 in chunk and 4 in chunk and not column.leaf.repetition:
-                for place, rule, says in self._index(column, values, chunk):
+                for place, rule, says in self._index(column, values, chunk, pages):
                     yield rule, f"{at}{place}", says
         if names := self._unsorted(group, flat):
             yield "sorting", where, f"its rows are not in order of {names}"
@@ -234,7 +250,8 @@ class _File:
             says = f"distinct_count is {said.whole(4)}, it must be {count}"
             yield "statistics.distinct-count", says
         # The old fields are those of signed comparison.
-        old = column.leaf.physical in (INT32, INT64, FLOAT, DOUBLE, BOOLEAN)
+        signed = column.leaf.physical in (INT32, INT64, FLOAT, DOUBLE, BOOLEAN)
+        old = signed and not column.unsigned
         fields = [(6, "min_value", 8), (5, "max_value", 7)]
         known = ends(present) if 12 in meta and column.ordered else None
         for number, name, exact in (*fields, *([(2, "min", 8), (1, "max", 7)] if old else [])):
@@ -257,12 +274,13 @@ class _File:
             )
 
     def _index(
-        self, column: _Column, values: pa.Array, chunk: Struct
+        self, column: _Column, values: pa.Array, chunk: Struct, there: Sequence[Page]
     ) -> Iterator[tuple[str, str, str]]:
         """Page, rule and sentence for each page of a column that is no list, against its rows."""
         try:
             index = read_struct(self._data, chunk.whole(6))
-            pages = [one.whole(3) for one in read_struct(self._data, chunk.whole(4))[1].items]
+            located = read_struct(self._data, chunk.whole(4))[1].items
+            pages = [one.whole(3) for one in located]
             empty, low, high = index[1].items, index[2].items, index[3].items
             nulls = index[5].items if 5 in index else None
         except (IndexError, KeyError, ValueError, TypeError, AttributeError) as error:
@@ -272,6 +290,11 @@ class _File:
             says = f"{len(pages)} pages located, {len(empty)} in the column index"
             yield "", "index.pages", says
             return
+        if says := mislocated(there, located):
+            yield "", "index.pages", says
+            return
+        if says := _unordered(column, index):
+            yield "", "index.order", says
         for number, (begin, end) in enumerate(zip(pages, [*pages[1:], len(values)], strict=True)):
             page, at = values[begin:end], f", page {number}"
             present = pc.drop_null(page)
@@ -302,8 +325,21 @@ class _File:
         columns = [flat[one.whole(1)].to_pylist() for _, one in claimed]
         ways = [(one[2].value == 1, one[3].value == 1) for _, one in claimed]
         rows = pairwise(zip(*columns, strict=True))
-        behind = any(_is_behind(one, other, ways) for one, other in rows)
+        behind = any(is_behind(one, other, ways) for one, other in rows)
         return ", ".join(column.name for column, _ in claimed) if behind else ""
+
+
+def _unordered(column: _Column, index: Struct) -> str:
+    """Which bounds of pages are not in the order that an index claims, by which readers seek."""
+    order = index.whole(4)
+    for number, name in ((2, "min_values"), (3, "max_values")):
+        items = zip(index[1].items, index[number].items, strict=True)
+        values = [column.value(one.value) for empty, one in items if not empty.value]
+        if not column.ordered or order not in (1, 2) or None in values:
+            return ""
+        if any((a > b) if order == 1 else (a < b) for a, b in pairwise(values)):
+            return f"boundary_order is {order}, and {name} are {[*map(_shown, values)]!s:.99}"
+    return ""
 
 
 def _bound(
@@ -314,10 +350,7 @@ def _bound(
         return
     is_low = name.startswith("min")
     rule, extreme = f"statistics.{name[:3]}", known[0 if is_low else 1]
-    try:
-        bound = column.bound(raw)
-    except struct.error:
-        bound = None
+    bound = column.value(raw)
     if bound is None:
         yield rule, f"{name} is {raw.hex()}, which is no value of the column's type"
     elif isinstance(bound, float) and math.isnan(bound):
@@ -335,7 +368,7 @@ def _bound(
         yield f"{rule}-zero", f"{name} is {bound}, by which {-bound} is left unread"
 
 
-def _is_behind(one: Sequence[Any], other: Sequence[Any], ways: Sequence[tuple[bool, bool]]) -> bool:
+def is_behind(one: Sequence[Any], other: Sequence[Any], ways: Sequence[tuple[bool, bool]]) -> bool:
     """Whether a row that comes first belongs behind the other; ways: descending, nulls first."""
     for a, b, (descending, nulls_first) in zip(one, other, ways, strict=True):
         if a is None or b is None:

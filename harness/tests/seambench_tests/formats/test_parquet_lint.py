@@ -85,6 +85,15 @@ def _claims_order(footer: Footer) -> None:
     footer.tree[4].items[0][4] = Listed(12, [claimed])
 
 
+def _meta(change: Callable[[Struct], object]) -> Callable[[Footer], None]:
+    """Change what the footer says of the first column."""
+
+    def changed(footer: Footer) -> None:
+        change(footer.tree[4].items[0][1].items[0][3])
+
+    return changed
+
+
 def _bytes(value: float) -> Binary:
     return Binary(struct.pack("<d", value))
 
@@ -110,6 +119,18 @@ def _bytes(value: float) -> Binary:
         (_values, "chunk.num-values", "9 values stated"),
         (_outside, "chunk.bytes", "outside the file"),
         (_claims_order, "sorting", "not in order of s"),
+        # Who trusts the dictionary alone leaves the chunk unread for each value that is not there.
+        (
+            _meta(lambda meta: meta.update({2: Listed(5, [Number(5, 3)])})),
+            "chunk.encodings",
+            "{2}, {3} are listed",
+        ),
+        (_meta(lambda meta: meta[13].items.pop()), "chunk.encodings", "are stated"),
+        (
+            _meta(lambda meta: meta.update({7: Number(6, meta.whole(7) + 5)})),
+            "chunk.pages",
+            "cannot be told apart",
+        ),
     ],
 )
 def test_footers(tmp_path: Path, change: Callable[[Footer], None], rule: str, says: str) -> None:
@@ -137,6 +158,76 @@ def test_page_index(tmp_path: Path) -> None:
     assert fault.rule == "parquet.statistics.min"
     assert fault.place == "f, row group 0, column i, page 1"
     assert fault.says == "min_values is 4, there is 3"
+
+
+def _paged(folder: Path, values: list[int], change: Callable[[bytearray, Struct], None]) -> Path:
+    """A file of a column in pages of two rows, of which something is changed."""
+    file = folder / "f.parquet"
+    options = {"write_page_index": True, "max_rows_per_page": 2, "write_batch_size": 2}
+    pq.write_table(pa.table({"i": values}), file, use_dictionary=False, **options)
+    data = bytearray(file.read_bytes())
+    change(data, Footer(bytes(data)).tree[4].items[0][1].items[0])
+    file.write_bytes(data)
+    return file
+
+
+def _claim(order: int) -> Callable[[bytearray, Struct], None]:
+    """Another order of bounds: the fourth field of an index, between two lists."""
+
+    def change(data: bytearray, chunk: Struct) -> None:
+        index, end = struct_to_end(bytes(data), chunk.whole(6))
+        was = bytes([0x15, index.whole(4) * 2, 0x19])
+        data[data.index(was, chunk.whole(6), end) + 1] = order * 2
+
+    return change
+
+
+def _later_page(data: bytearray, chunk: Struct) -> None:
+    """The second page begins a row later: the last number of its location, behind its size."""
+    located = struct_to_end(bytes(data), chunk.whole(4))[0][1].items
+    assert [one.whole(3) for one in located] == [0, 2, 4]
+    at = data.index(b"\x16\4\0", chunk.whole(4))
+    data[at + 1] = 6
+
+
+@pytest.mark.parametrize(
+    ("values", "change", "rules"),
+    [
+        ([1, 2, 3, 4, 5, 6], lambda *_: None, []),
+        ([1, 2, 3, 4, 5, 6], _claim(0), []),
+        ([1, 2, 3, 4, 5, 6], _claim(2), ["index.order"]),
+        ([6, 5, 1, 2, 4, 3], _claim(1), ["index.order"]),
+        ([6, 5, 4, 3, 2, 1], _claim(1), ["index.order"]),
+        ([7, 7, 7, 7, 7, 7], _claim(2), []),
+        ([7, 7, 7, 7, 7, 7], _later_page, ["index.pages"]),
+    ],
+)
+def test_what_an_index_says_of_all_pages(
+    values: list[int], change: Callable[[bytearray, Struct], None], rules: list[str], tmp_path: Path
+) -> None:
+    """Readers seek by the order that bounds are said to have, and by each page's first row."""
+    found = judged(_paged(tmp_path, values, change), "f").faults
+    assert [one.rule for one in found] == [f"parquet.{rule}" for rule in rules]
+
+
+def test_checksums_of_pages(tmp_path: Path) -> None:
+    """A turned bit that leaves a value within all bounds is found by the page's CRC."""
+    file = tmp_path / "f.parquet"
+    options = {"use_dictionary": False, "compression": "none", "write_page_checksum": True}
+    pq.write_table(pa.table({"i": pa.array([1, 4, 9], pa.int32())}), file, **options)
+    data = file.read_bytes()
+    assert judged(file, "f").faults == []
+    file.write_bytes(data.replace(b"\4\0\0\0\x09", b"\5\0\0\0\x09", 1))
+    assert [one.rule for one in judged(file, "f").faults] == ["parquet.unreadable"]
+
+
+def test_old_bounds_of_unsigned_numbers_have_no_order(tmp_path: Path) -> None:
+    """`min` and `max` compare with a sign, which unsigned numbers have not: they mean nothing."""
+    file = _file(tmp_path)
+    footer = Footer(file.read_bytes())
+    _statistics("u")(footer).update({1: Binary(b"\7\0\0\0"), 2: Binary(b"\xff\xff\xff\xff")})
+    file.write_bytes(footer.file())
+    assert judged(file, "f").faults == []
 
 
 @pytest.mark.parametrize("cut", [0, 3, 20, 200])
