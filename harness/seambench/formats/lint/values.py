@@ -6,7 +6,10 @@ last place, texts bytes. Floats are floats; NaN is left out, and -0.0 is below 0
 
 from __future__ import annotations
 
+import datetime as dt
+import re
 import struct
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -42,6 +45,29 @@ def plain(values: Any) -> Any:
         return values.cast(pa.large_binary())
     except pa.ArrowException:
         return None
+
+
+def fits(name: str, held: pa.DataType, known: Mapping[str, str]) -> bool:
+    """Whether a file's column may be of a type, by patterns of names and of Arrow's types.
+
+    Decimals of a file have no more digits than the type, on either side of the point.
+    """
+    ways = [way for names, way in known.items() if re.fullmatch(names, name)]
+    if not all(re.fullmatch(way, str(held)) for way in ways):
+        return False
+    digits = re.search(r"\( *(\d+) *, *(\d+) *\)", name)
+    if not digits or not pa.types.is_decimal(held):
+        return True
+    whole, scale = int(digits[1]), int(digits[2])
+    return bool(held.scale <= scale and held.precision - held.scale <= whole - scale)
+
+
+def is_day(text: str) -> bool:
+    """Whether a text spells a day that there is."""
+    try:
+        return bool(dt.date.fromisoformat(text))
+    except ValueError:
+        return False
 
 
 def ends(values: Any) -> Ends | None:

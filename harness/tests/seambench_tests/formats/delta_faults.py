@@ -132,6 +132,38 @@ def _of_first(word: str) -> Plant:
     return changed_bytes("_delta_log/*0.json", lambda data: data.replace(old, b'"txn"'))
 
 
+def _all_null(body: Body) -> None:
+    """Counts that are not exact say that all rows of each column are null."""
+    body["nullCount"] = dict.fromkeys(body["nullCount"], body["numRecords"])
+
+
+def _other_domain(table: Path) -> None:
+    """The commit of a checkpoint sets a domain, of which the checkpoint knows nothing."""
+    name = min((table / "_delta_log").glob("*.checkpoint*")).name.split(".")[0]
+    file = table / "_delta_log" / f"{name}.json"
+    domain = {"domain": "mine", "configuration": "{}", "removed": False}
+    put_file(file, file.read_bytes() + json.dumps({"domainMetadata": domain}).encode() + b"\n")
+
+
+def _compacted(change: Callable[[list[Any]], object]) -> Plant:
+    """Change the actions of a file that stands for several commits."""
+
+    def changed(data: bytes) -> bytes:
+        actions = [json.loads(line) for line in data.splitlines()]
+        change(actions)
+        return "".join(json.dumps(one) + "\n" for one in actions).encode()
+
+    return changed_bytes("_delta_log/*.compacted.json", changed)
+
+
+def _drop(word: str) -> Callable[[list[Any]], object]:
+    return lambda actions: actions.remove(next(one for one in actions if word in one))
+
+
+def _said_of(word: str, **members: Any) -> Callable[[list[Any]], object]:
+    return lambda actions: next(one[word] for one in actions if word in one).update(members)
+
+
 def _with_vector(table: Path) -> None:
     """Add the newest file again, with a vector of the row 9999."""
     file = max((table / "_delta_log").glob("*.json"))
@@ -187,6 +219,7 @@ FAULTS: list[tuple[str, str, Plant]] = [
     ("partition.columns", "partitions-whole", _action("add", _set(partitionValues={}))),
     ("partition.value", "partitions-whole", _action("add", _all("partitionValues", "1.5"))),
     ("partition.value", "partitions-times", _action("add", _all("partitionValues", "19.11.2024"))),
+    ("partition.value", "partitions-times", _action("add", _all("partitionValues", "2023-02-29"))),
     ("file.missing", "evolution", without("*.parquet")),
     ("file.size", "evolution", _action("add", _set(size=7))),
     ("stats.num-records", "evolution", _stats(_set(numRecords=99))),
@@ -216,6 +249,30 @@ FAULTS: list[tuple[str, str, Plant]] = [
     ("checksum.protocol", "evolution", _action("protocol", _set(minWriterVersion=6))),
     ("file.twice", "evolution", _with_vector),
     ("vector.position", "evolution", _with_vector),
+    ("checkpoint.files", "checkpoint-classic", _action("add", _set(size=7), 4)),
+    ("checkpoint.domains", "checkpoint-classic", _other_domain),
+    ("compaction.files", "log-compaction", _compacted(_drop("add"))),
+    ("compaction.files", "log-compaction", _compacted(_said_of("add", partitionValues={"k": "9"}))),
+    ("compaction.metadata", "log-compaction", _compacted(
+        lambda actions: actions.append({"metaData": {"id": "x"}}))),
+    ("compaction.protocol", "log-compaction", _compacted(
+        lambda actions: actions.append({"protocol": {"minReaderVersion": 9}}))),
+    ("compaction.domains", "log-compaction", _compacted(
+        lambda actions: actions.append({"domainMetadata": {"domain": "mine"}}))),
+    ("file.types", "types", _field(_set(type="boolean"))),
+    ("file.types", "types", _schema(lambda body: [
+        one.update(type="string") for one in body["fields"] if one["type"] == "date"])),
+    ("file.types", "types-nested", _schema(lambda body: [
+        one["type"].update(type="map") for one in body["fields"]
+        if isinstance(one["type"], dict) and one["type"]["type"] == "array"])),
+    ("file.nulls", "deltalake-holes", _schema(lambda body: [
+        one.update(nullable=False) for one in body["fields"]])),
+    ("row-ids.missing", "row-tracking", _action("add", lambda body: body.pop("baseRowId"))),
+    ("row-ids.overlap", "row-ids", _action("add", _set(baseRowId=10))),
+    ("row-ids.high-water", "row-tracking", _action("add", _set(baseRowId=10**6))),
+    ("stats.null-count", "vectors-several", _stats(_all_null)),
+    ("stats.min-values", "evolution", _stats(_in("minValues", k=-(2**31)))),
+    ("stats.max-values", "evolution", _stats(_in("maxValues", k=2**31 - 1))),
     ("vector.cardinality", "vectors-several", _action("add", _in("deletionVector", cardinality=9))),
     ("vector.broken", "vectors-several", changed_bytes(_VECTORS, put(9, b"\0"))),
     ("vector.broken", "vectors-several", without(_VECTORS)),

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from seambench.formats.delta.lint.log import State
+from seambench.formats.delta.lint.log import State, stated
 from seambench.formats.lint import Finding, Wrong, read_json
 
 #: Reader and writer version that have a feature without naming it; 0: none has.
@@ -85,6 +85,8 @@ def metadata_findings(state: State, *, second_kind: bool) -> Iterator[Finding]:
         for says in _undeclared(feature, state.protocol):
             says = f"{feature} is used ({why}), and {says} do not declare it"
             yield "protocol.undeclared", "_delta_log, protocol", says
+    for path, rule, says in _row_ids(state):
+        yield f"row-ids.{rule}", path, says
 
 
 def _protocol(protocol: Mapping[str, Any]) -> Iterator[Wrong]:
@@ -138,6 +140,25 @@ def _mapping(state: State) -> Iterator[Finding]:
         if not most.isdecimal() or id_ > int(most):
             says = f"its id {id_} is above maxColumnId, {most or 'which is missing'}"
             yield column, "mapping.max-id", says
+
+
+def _row_ids(state: State) -> Iterator[Finding]:
+    """Path, rule and sentence of ids of rows: no two rows have one, and none is above the mark."""
+    reached, numbered = 0, []
+    for path, add in ((str(one.get("path")), one) for one in state.files.values()):
+        if (first := add.get("baseRowId")) is not None:
+            numbered.append((first, int(stated(add.get("stats")).get("numRecords") or 1), path))
+        elif state.has("delta.enableRowTracking"):
+            yield path, "missing", "it has no baseRowId, and rows are tracked"
+    for first, count, path in sorted(numbered):
+        if first < reached:
+            yield path, "overlap", f"baseRowId is {first}, ids below {reached} are another file's"
+        reached = max(reached, first + count)
+    tracking = state.domains.get("delta.rowTracking") or {}
+    mark = stated(tracking.get("configuration")).get("rowIdHighWaterMark", -1)
+    if numbered and reached - 1 > mark:
+        says = f"rowIdHighWaterMark is {mark}, and there is a row {reached - 1}"
+        yield "_delta_log, domainMetadata", "high-water", says
 
 
 def _used(state: State, *, second_kind: bool) -> dict[str, str]:

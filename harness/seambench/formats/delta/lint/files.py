@@ -21,12 +21,13 @@ import pyarrow as pa
 
 from seambench.contracts.formats import Fault
 from seambench.formats.delta.lint.features import schema_of
+from seambench.formats.delta.lint.held import misfit, physical
 from seambench.formats.delta.lint.log import State
 from seambench.formats.delta.lint.rules import RULES
 from seambench.formats.lint import Finding, Wrong, read_json, reason, size_of
 from seambench.formats.lint.parquet import judged
 from seambench.formats.lint.roaring import Positions, positions_64
-from seambench.formats.lint.values import ends
+from seambench.formats.lint.values import ends, is_day
 
 
 @dataclass(frozen=True)
@@ -74,21 +75,19 @@ _BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 
 @dataclass(frozen=True)
 class _Columns:
-    """Columns by physical name, as files and logs call them: their types."""
+    """Columns as the schema has them, by physical name, as files and logs call them."""
 
-    types: Mapping[str, Any]
+    fields: Mapping[str, Mapping[str, Any]]
     partitions: frozenset[str]
+    mapped: bool
 
     @classmethod
     def of(cls, state: State) -> _Columns:
         mapped = state.configuration.get("delta.columnMapping.mode", "none") != "none"
-        physical = {}
-        for one in schema_of(state).get("fields", ()):
-            own = (one.get("metadata") or {}).get("delta.columnMapping.physicalName")
-            physical[one["name"]] = (own if mapped and own else one["name"], one["type"])
+        fields = {physical(one, mapped=mapped): one for one in schema_of(state).get("fields", ())}
         listed = (state.metadata or {}).get("partitionColumns") or []
-        partitions = frozenset(physical[name][0] for name in listed if name in physical)
-        return cls(dict(physical.values()), partitions)
+        partitions = frozenset(name for name, one in fields.items() if one["name"] in listed)
+        return cls(fields, partitions, mapped)
 
 
 def file_faults(table: Path, state: State) -> Iterator[Fault]:
@@ -118,6 +117,8 @@ def file_faults(table: Path, state: State) -> Iterator[Fault]:
         parquet = judged(file, path)
         yield from parquet.faults
         if parquet.rows is not None:
+            held = partial(_held, path, add, parquet.rows, columns)
+            yield from RULES.faults(held, "form", path)
             rows = partial(_rows, table, path, add, parquet.rows, columns)
             yield from RULES.faults(rows, "form", path)
 
@@ -142,8 +143,9 @@ def _partition_values(path: str, add: Mapping[str, Any], columns: _Columns) -> I
         yield "partition.columns", path, says
         return
     for name, text in values.items():
-        if text not in (None, "") and not _is_value(str(text), columns.types[name]):
-            says = f"{text!r} is no {columns.types[name]}"
+        type_ = columns.fields[name]["type"]
+        if text not in (None, "") and not _is_value(str(text), type_):
+            says = f"{text!r} is no {type_}"
             yield "partition.value", f"{path}, column {name}", says
 
 
@@ -162,7 +164,8 @@ def _is_value(text: str, type_: str) -> bool:
     if type_.startswith("decimal"):
         return _fits(text, *map(int, type_[8:-1].split(",")))
     patterns = [pattern for types, pattern in _SPELLED.items() if re.fullmatch(types, type_)]
-    return all(re.fullmatch(pattern, text) for pattern in patterns)
+    known = not type_.startswith(("date", "timestamp")) or is_day(text[:10])
+    return known and all(re.fullmatch(pattern, text) for pattern in patterns)
 
 
 def _fits(text: str, precision: int, scale: int) -> bool:
@@ -174,6 +177,20 @@ def _fits(text: str, precision: int, scale: int) -> bool:
         return False
     after = max(0, -exponent)
     return after <= scale and len(digits) + exponent <= precision - scale
+
+
+def _held(
+    path: str, add: Mapping[str, Any], rows: pa.Table, columns: _Columns
+) -> Iterator[Finding]:
+    """Columns of a file against the schema; nulls in rows that a vector deletes are none."""
+    for held, values in zip(rows.schema, rows.columns, strict=True):
+        if (one := columns.fields.get(held.name)) is None:
+            continue
+        place = f"{path}, column {held.name}"
+        if says := misfit(one["type"], held.type, mapped=columns.mapped):
+            yield "file.types", place, says
+        if one.get("nullable") is False and values.null_count and not add.get("deletionVector"):
+            yield "file.nulls", place, f"{values.null_count} nulls of a column that has none"
 
 
 def _rows(
@@ -195,12 +212,12 @@ def _rows(
     if (stated := stats.get("numRecords", rows.num_rows)) != rows.num_rows:
         says = f"numRecords is {stated}, the file has {rows.num_rows} rows"
         yield "stats.num-records", path, says
-    exact = not vector and stats.get("tightBounds", True)
+    exact = stats.get("tightBounds", True)
     for leaf in leaves(live):
         for rule, says in _stats(stats, leaf, exact=exact):
             yield rule, f"{path}, column {'.'.join(leaf.path)}", says
     for member in ("minValues", "maxValues", "nullCount"):
-        for name in set(stats.get(member) or ()) - set(columns.types):
+        for name in set(stats.get(member) or ()) - set(columns.fields):
             says = f"{member} has the column {name}, which there is not"
             yield "stats.columns", path, says
 
@@ -227,9 +244,11 @@ def _left(
 
 def _stats(stats: Mapping[str, Any], leaf: Leaf, *, exact: bool) -> Iterator[Wrong]:
     """What statistics say of a column of the rows that are left, by its physical name."""
-    nulls = _at(stats.get("nullCount"), leaf)
-    if exact and isinstance(nulls, int) and nulls != leaf.values.null_count:
-        yield "stats.null-count", f"nullCount is {nulls}, it must be {leaf.values.null_count}"
+    nulls, there = _at(stats.get("nullCount"), leaf), leaf.values.null_count
+    # Counts that are not exact tell of all rows alike, or of none.
+    alike = {0: 0, stats.get("numRecords"): len(leaf.values)}
+    if isinstance(nulls, int) and there != (nulls if exact else alike.get(nulls, there)):
+        yield "stats.null-count", f"nullCount is {nulls}, there are {there}"
     for member, is_low in (("minValues", True), ("maxValues", False)):
         if (bound := _at(stats.get(member), leaf)) is None:
             continue
@@ -242,6 +261,13 @@ def _stats(stats: Mapping[str, Any], leaf: Leaf, *, exact: bool) -> Iterator[Wro
         extreme = None if known is None else (ends(leaf.values) or (None, None))[not is_low]
         if extreme is not None and ((extreme < known) if is_low else (extreme > known)):
             yield rule, f"{member} is {bound}, there is {_shown(extreme, leaf.field.type)}"
+        elif exact and extreme not in (None, known) and _is_whole(leaf.field.type):
+            yield rule, f"{member} is {bound}, said to be tight; it is {extreme}"
+
+
+def _is_whole(kind: pa.DataType) -> bool:
+    """Whether bounds of a type are never cut or rounded."""
+    return bool(pa.types.is_integer(kind) or pa.types.is_date(kind))
 
 
 def _at(tree: Any, leaf: Leaf) -> Any:

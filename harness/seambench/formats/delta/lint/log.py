@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ _NAME = re.compile(
     r"(?P<version>\d{20})\.(?:(?P<commit>json)|(?P<crc>crc)|checkpoint"
     r"(?:\.(?P<part>\d{10})\.(?P<parts>\d{10})|\.(?P<uuid>[0-9a-f-]{36}))?\.(?P<kind>parquet|json))"
 )
+_COMPACTED = re.compile(r"(\d{20})\.(\d{20})\.compacted\.json")
 _FLAG, _WHOLE, _TEXT, _LIST, _OBJECT = ((kind,) for kind in (bool, int, str, list, dict))
 _FILE = {"path": _TEXT, "partitionValues": _OBJECT, "size": _WHOLE, "deletionVector": _OBJECT}
 #: Members of actions by their types, as far as rules look at them.
@@ -41,7 +42,7 @@ _SHAPES: Mapping[str, Mapping[str, tuple[type, ...]]] = {
         **dict.fromkeys(("minReaderVersion", "minWriterVersion"), _WHOLE),
         **dict.fromkeys(("readerFeatures", "writerFeatures"), _LIST),
     },
-    "domainMetadata": {"domain": _TEXT},
+    "domainMetadata": {"domain": _TEXT, "configuration": _TEXT},
     "commitInfo": {"inCommitTimestamp": _WHOLE},
     "sidecar": {"path": _TEXT, "sizeInBytes": _WHOLE},
     **{word: {} for word in ("txn", "cdc", "checkpointMetadata")},
@@ -63,6 +64,15 @@ def key_of(action: Action) -> Key:
     return str(action.get("path")), vector.format(
         **{name: (stored or {}).get(name) for name in named}
     )
+
+
+def stated(text: Any) -> Mapping[str, Any]:
+    """An object in JSON, within an action; an empty one where it is none."""
+    try:
+        said = read_json(text or "{}", parse_float=Decimal)
+    except (ValueError, TypeError):
+        return {}
+    return said if isinstance(said, dict) else {}
 
 
 @dataclass
@@ -87,8 +97,14 @@ class State:
                     self.files[key_of(body)] = body
                 case "remove":
                     self.files.pop(key_of(body), None)
+                case "domainMetadata" if body.get("removed"):
+                    self.domains.pop(body.get("domain", ""), None)
                 case "domainMetadata":
                     self.domains[body.get("domain", "")] = body
+
+    def copy(self) -> State:
+        """The same, to be changed by itself."""
+        return replace(self, files=dict(self.files), domains=dict(self.domains))
 
     @property
     def configuration(self) -> Mapping[str, str]:
@@ -114,6 +130,11 @@ class Log:
         for m, file in known:
             if m["kind"]:
                 self._checkpoints.setdefault(int(m["version"]), []).append((m, file))
+        named = [(_COMPACTED.fullmatch(file.name), file) for _, file in named]
+        # One without a byte is of a writer that died: it counts for nothing.
+        self._compacted = {(int(m[1]), int(m[2])): one for m, one in named if m and size_of(one)}
+        #: The states before compacted versions.
+        self._before: dict[int, State] = {}
         self.has_second_kind = any(m["uuid"] for m, _ in known)
         self._read_checkpoints: dict[int, list[Action]] = {}
         self._findings: list[Finding] = []
@@ -136,6 +157,8 @@ class Log:
             versions = f"version {first}" if first == last else f"versions {first} to {last}"
             self._fault("log.gap", "", f"{versions} missing below {newest}")
         for version in following:
+            if any(version == first for first, _ in self._compacted):
+                self._before[version] = state.copy()
             self._commit(version)
             state.version = version
             self._compare()
@@ -280,28 +303,37 @@ class Log:
         ]
 
     def _compare(self) -> None:
-        """A checkpoint and a checksum of a version say what its commits do."""
+        """Checkpoint, compaction and checksum of a version say what its commits do."""
         state = self.state
         for match, file in self._checkpoints.get(state.version, ()):
-            if match["part"] not in (None, "0000000001"):
-                continue
-            stored = State()
-            for action in self._checkpoint(state.version):
-                stored.apply(action)
-            for what, files in (
-                ("are missing", set(state.files) - set(stored.files)),
-                ("were removed", set(stored.files) - set(state.files)),
-            ):
-                if files:
-                    says = f"{len(files)} files {what}, {min(files)[0]} among them"
-                    self._fault("checkpoint.files", file.name, says)
-            for word in ("metadata", "protocol"):
-                if _plain(getattr(state, word)) != _plain(getattr(stored, word)):
-                    says = f"{word} differs from that of the commits"
-                    self._fault(f"checkpoint.{word}", file.name, says)
+            if match["part"] in (None, "0000000001"):
+                self._held(file.name, "checkpoint", State(), self._checkpoint(state.version))
+        for (first, last), file in self._compacted.items():
+            if last == state.version and first in self._before:
+                self._held(file.name, "compaction", self._before[first].copy(), self._lines(file))
         if checksum := self._sums.get(state.version):
             for rule, says in self._sum(checksum):
                 self._fault(rule, checksum.name, says)
+
+    def _held(self, name: str, rule: str, stored: State, actions: Iterable[Action]) -> None:
+        """What a state becomes by actions that stand for commits, against what they made of it."""
+        for action in actions:
+            stored.apply(action)
+        ours, theirs = self.state.files, stored.files
+        for what, files in (
+            ("are missing", set(ours) - set(theirs)),
+            ("were removed", set(theirs) - set(ours)),
+            (
+                "are told of otherwise",
+                {one for one in set(ours) & set(theirs) if _told(ours[one], theirs[one])},
+            ),
+        ):
+            if files:
+                says = f"{len(files)} files {what}, {min(files)[0]} among them"
+                self._fault(f"{rule}.files", name, says)
+        for word in ("metadata", "protocol", "domains"):
+            if _plain(getattr(self.state, word)) != _plain(getattr(stored, word)):
+                self._fault(f"{rule}.{word}", name, f"{word} differs from that of the commits")
 
     def _sum(self, file: Path) -> Iterator[Wrong]:
         """A checksum file."""
@@ -350,6 +382,19 @@ class Log:
         if count not in (None, added):
             says = f"numOfAddFiles is {count}, it must be {added}"
             self._fault("last-checkpoint.counts", file.name, says)
+
+
+def _told(one: Action, other: Action) -> bool:
+    """Whether two actions tell otherwise of a file, of which a checkpoint may leave some out."""
+    for member in ("size", "partitionValues", "baseRowId", "stats"):
+        said = [body.get(member) for body in (one, other)]
+        if None in said:
+            continue
+        if member == "stats":
+            said = [stated(text) for text in said]
+        if _plain(said[0]) != _plain(said[1]):
+            return True
+    return False
 
 
 def _plain(body: Any) -> Any:

@@ -16,9 +16,11 @@ RULES = Rules(
         "Append-only Tables": {"must": "commit. append-only"},
         "In-Commit Timestamps": {"must": "commit. time"},
         "Checkpoints": {
-            "must": "last-checkpoint checkpoint. parts sidecar unreadable files metadata protocol",
+            "must": "last-checkpoint checkpoint. parts sidecar unreadable files metadata protocol"
+            " domains",
             "should": "last-checkpoint. counts",
         },
+        "Log Compaction Files": {"must": "compaction. files metadata protocol domains"},
         "Version Checksum File": {"must": "checksum. json counts metadata protocol"},
         "Change Metadata": {"must": "state metadata. format id partitions"},
         "Schema Serialization Format": {"must": "schema schema. names"},
@@ -27,6 +29,8 @@ RULES = Rules(
         "Add File and Remove File": {
             "must": "commit. data-change partition. columns file. twice missing size"
         },
+        "Data Files": {"must": "file. types nulls"},
+        "Row Tracking": {"must": "row-ids. missing overlap high-water"},
         "Partition Value Serialization": {"must": "partition. value"},
         "Per-file Statistics": {
             "must": "stats. json num-records null-count min-values max-values",
