@@ -143,6 +143,25 @@ def _turned_bit(table: Path) -> None:
     file.write_bytes(data)
 
 
+def _claims_order(table: Path) -> None:
+    """Every file is said to be in the falling order of its first column."""
+    order = {"order-id": 1, "fields": [{"source-id": 1, "transform": "identity", **FALLING}]}
+    _said("sort-orders", lambda old: [*old, order])(table)
+    _avro("data", "*/data_file/sort_order_id", 1)(table)
+
+
+def _still_live(table: Path) -> None:
+    """Files that a manifest tells of as deleted stand there as live, too."""
+    for file in (table / "metadata").glob("*-m*.avro"):
+        _changed(
+            file,
+            "",
+            lambda rows: rows + [one | {"status": 0} for one in rows if one["status"] == 2],
+        )
+
+
+FALLING = {"direction": "desc", "null-order": "nulls-last"}
+NEW = {"id": 99, "name": "new", "type": "int", "required": True}
 FAULTS: list[tuple[str, str, Plant]] = [
     ("metadata.readable", "travel", _said("format-version", 4)),
     ("metadata.readable", "travel", _said("refs/side", 5)),
@@ -252,6 +271,14 @@ FAULTS: list[tuple[str, str, Plant]] = [
     ("entry.twice", "appends", _avro("data", "", lambda rows: rows * 2)),
     ("entry.row-ids", "defaults",
      _avro("list", "", lambda rows: [one | {"first_row_id": 0} for one in rows])),
+    ("entry.deleted-live", "overwrite", _still_live),
+    ("file.sort-order", "appends", _claims_order),
+    ("file.required", "appends", _said("schemas/0/fields", lambda old: [*old, NEW])),
+    ("file.records", "types-avro", _avro("data", "*/data_file/record_count", 9)),
+    ("deletes.reference", "positions", _avro("deletes", "*/sequence_number", 0)),
+    ("deletes.reference", "positions-partitioned",
+     _avro("deletes", "*/data_file/partition", lambda old: dict.fromkeys(old, "zz"))),
+    ("deletes.positions", "positions-avro", _avro("data", "*/data_file/record_count", 1)),
     ("deletes.version", "vectors", _avro("deletes", "0/data_file/file_format", "PARQUET")),
     ("deletes.columns", "equality", _avro("deletes", "0/data_file/content", 1)),
     ("deletes.reference", "positions", _avro("deletes", "0/data_file/referenced_data_file", "/x")),

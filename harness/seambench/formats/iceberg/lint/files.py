@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator, Mapping
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,11 @@ import pyarrow.compute as pc
 from pyarrow import orc
 
 from seambench.contracts.formats import Fault
+from seambench.formats.iceberg.lint.avro import read_avro
 from seambench.formats.iceberg.lint.manifests import DATA, EQUALITY, Entry, Tree, partition_kind
 from seambench.formats.iceberg.lint.rules import RULES
 from seambench.formats.iceberg.lint.statistics import read_puffin
-from seambench.formats.iceberg.lint.types import Field, Held, held_in, misread
+from seambench.formats.iceberg.lint.types import Field, Held, held_by, held_in, misread
 from seambench.formats.iceberg.lint.values import (
     NAN,
     Measured,
@@ -27,8 +29,9 @@ from seambench.formats.iceberg.lint.values import (
     transformed,
 )
 from seambench.formats.lint import Finding, Wrong, reason, size_of
-from seambench.formats.lint.parquet import judged
+from seambench.formats.lint.parquet import is_behind, judged
 from seambench.formats.lint.roaring import positions_64
+from seambench.formats.lint.values import plain
 
 _PATH, _POS = 2147483546, 2147483545
 _ROW_IDS = 2147483539  # from here on ids are those of metadata columns
@@ -37,7 +40,7 @@ _VECTOR = b"\xd1\xd3\x39\x64"
 
 def file_faults(tree: Tree) -> Iterator[Fault]:
     """What is wrong with each live file of the snapshots."""
-    rows = {one.file[100]: one.file[103] for one in tree.files.values() if one.content == DATA}
+    data = {one.file[100]: one for one in tree.files.values() if one.content == DATA}
     read = dict[Path, pa.Table | None]()
     for one in tree.files.values():
         file = tree.table.path(one.file[100])
@@ -49,34 +52,41 @@ def file_faults(tree: Tree) -> Iterator[Fault]:
             yield RULES.fault(("file.size", one.place, says))
         format_ = str(one.file[101]).upper()
         if one.is_vector:
-            check = partial(_vector, one, file, rows)
+            check = partial(_vector, one, file, data)
             yield from RULES.faults(check, "vector.puffin", one.place)
             continue
         if format_ == "PARQUET" and file not in read:
             parquet = judged(file, tree.table.place(file))
             yield from parquet.faults
             read[file] = parquet.rows
-        if format_ in ("PARQUET", "ORC"):  # rows of Avro have neither counts nor bounds of columns
-            check = partial(_rows, tree, one, file, read.get(file), rows)
+        if format_ in ("PARQUET", "ORC", "AVRO"):
+            check = partial(_rows, tree, one, file, read.get(file), data)
             yield from RULES.faults(check, "file.readable", one.place)
 
 
 def _rows(
-    tree: Tree, one: Entry, file: Path, table: pa.Table | None, rows: dict[str, int]
+    tree: Tree, one: Entry, file: Path, table: pa.Table | None, data: Mapping[str, Entry]
 ) -> Iterator[Finding]:
-    if table is None and str(one.file[101]).upper() == "PARQUET":
+    format_ = str(one.file[101]).upper()
+    if table is None and format_ == "PARQUET":
         yield "file.readable", one.place, f"{file.name} cannot be read"
         return
-    if table is None:
-        table = orc.ORCFile(file).read()
-    if len(table) != one.file[103]:
-        yield "file.records", one.place, f"record_count is {one.file[103]}, not {len(table)}"
-    held = {each.id: each for each in held_in(table)}
+    if format_ == "AVRO":
+        records = read_avro(file).rows
+        count, fields = len(records), held_by(records, tree.table.newest)
+    else:
+        table = orc.ORCFile(file).read() if table is None else table
+        count, fields = len(table), held_in(table)
+    if count != one.file[103]:
+        yield "file.records", one.place, f"record_count is {one.file[103]}, not {count}"
+    held = {each.id: each for each in fields}
     mapped = "schema.name-mapping.default" in (tree.table.said.get("properties") or {})
     if one.content not in (DATA, EQUALITY):
-        yield from _positions(one, held, rows)
-    elif held or not mapped:
+        yield from _positions(one, held, data)
+    elif held or not (mapped or format_ == "AVRO"):
         yield from _columns(tree, one, held)
+        for rule, says in (*_absent(tree, one, held), *_unsorted(tree, one, held)):
+            yield f"file.{rule}", one.place, says
 
 
 def _columns(tree: Tree, one: Entry, held: Mapping[int, Held]) -> Iterator[Finding]:
@@ -101,6 +111,30 @@ def _columns(tree: Tree, one: Entry, held: Mapping[int, Held]) -> Iterator[Findi
         if (source := part.get("source-id")) in values_of:
             result = partition_kind(tree.table, part)
             yield from _partition(one, part, kinds[source], result, values_of[source])
+
+
+def _absent(tree: Tree, one: Entry, held: Mapping[int, Held]) -> Iterator[Wrong]:
+    """Required columns that a file of rows lacks, and that have no default."""
+    given = {part.get("source-id") for part in tree.table.specs.get(one.spec, [])}
+    for column in tree.table.newest.values() if one.content == DATA else ():
+        has = column.id in held or column.id in given or column.above
+        if column.required and not has and column.said.get("initial-default") is None:
+            yield "required", f"{column.name} is required, and the file has no such column"
+
+
+def _unsorted(tree: Tree, one: Entry, held: Mapping[int, Held]) -> Iterator[Wrong]:
+    """The order that a file claims, as far as it is one of plain columns but floats."""
+    orders = {order.get("order-id"): order["fields"] for order in tree.table.said["sort-orders"]}
+    columns, ways = [], []
+    for part in orders.get(one.file.get(140), ()):
+        values = held[part["source-id"]].values if part.get("source-id") in held else None
+        known = None if values is None else plain(values)
+        if part["transform"] != "identity" or known is None or pa.types.is_floating(known.type):
+            break
+        columns.append(known.to_pylist())
+        ways.append((part["direction"] == "desc", part["null-order"] == "nulls-first"))
+    if any(is_behind(a, b, ways) for a, b in pairwise(zip(*columns, strict=True))):
+        yield "sort-order", f"sort_order_id is {one.file[140]}, and its rows are not in that order"
 
 
 def _misread(one: Entry, held: Held, column: Field, version: int) -> str:
@@ -147,7 +181,9 @@ def _partition(
         yield "file.partition", one.place, says
 
 
-def _positions(one: Entry, held: Mapping[int, Held], rows: dict[str, int]) -> Iterator[Finding]:
+def _positions(
+    one: Entry, held: Mapping[int, Held], data: Mapping[str, Entry]
+) -> Iterator[Finding]:
     columns = {number: each.values for number, each in held.items() if each.values is not None}
     if _PATH not in columns or _POS not in columns:
         yield "deletes.columns", one.place, f"columns {_PATH} and {_POS} are not in the file"
@@ -160,14 +196,16 @@ def _positions(one: Entry, held: Mapping[int, Held], rows: dict[str, int]) -> It
     named = pc.unique(pairs["path"]).to_pylist()
     if about is not None and named not in ([], [about]):
         yield "deletes.reference", one.place, f"referenced_data_file is {about}, rows name {named}"
-    for path in named:
+    for path in (each for each in named if each in data):
         most = pc.max(pairs.filter(pc.equal(pairs["path"], path))["pos"]).as_py()
-        if most >= rows.get(path, most + 1):
-            says = f"{most} is beyond the {rows[path]} rows of {path}"
-            yield "deletes.positions", one.place, says
+        if most >= (count := data[path].file[103]):
+            yield "deletes.positions", one.place, f"{most} is beyond the {count} rows of {path}"
+        if not one.reaches(data[path]):
+            says = f"it is older than {path}, or of another partition: no row of it is deleted"
+            yield "deletes.reference", one.place, says
 
 
-def _vector(one: Entry, file: Path, rows: dict[str, int]) -> Iterator[Finding]:
+def _vector(one: Entry, file: Path, data_files: Mapping[str, Entry]) -> Iterator[Finding]:
     try:
         puffin = read_puffin(data := file.read_bytes())
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -201,5 +239,6 @@ def _vector(one: Entry, file: Path, rows: dict[str, int]) -> Iterator[Finding]:
     if len(positions) != one.file[103]:
         says = f"record_count is {one.file[103]}, not {len(positions)}"
         yield "vector.cardinality", one.place, says
-    if len(positions) and positions.max() >= rows.get(str(about), _POS):
+    of = data_files.get(str(about))
+    if len(positions) and of is not None and positions.max() >= of.file[103]:
         yield "vector.positions", one.place, f"{positions.max()} is beyond the rows of {about}"

@@ -61,6 +61,11 @@ class Entry:
         """Whether it is a deletion vector."""
         return self.content == POSITIONS and str(self.file[101]).upper() == "PUFFIN"
 
+    def reaches(self, data: Entry) -> bool:
+        """Whether its positions are applied to a data file that they name."""
+        same = (self.spec, self.file[102]) == (data.spec, data.file[102])
+        return same and self.sequence >= data.sequence
+
 
 @dataclass
 class _Tally:
@@ -121,6 +126,7 @@ class Tree:
         for one in tally.live:
             self.files.setdefault(repr((one.spec, one.file | {142: None})), one)
         yield from _live(tally.live, place)
+        yield from _kept(tally)
         for rule, name, says in _summary(snapshot, tally):
             yield rule, f"{place}: {name}", says
 
@@ -375,7 +381,7 @@ def _live(live: list[Entry], place: str) -> Iterator[Finding]:
         of = data.get(one.file.get(143))
         if of is None:
             yield "vector.reference", one.place, f"{one.file.get(143)} is no live data file"
-        elif of.sequence > one.sequence or (of.spec, of.file[102]) != (one.spec, one.file[102]):
+        elif not one.reaches(of):
             says = "it is older than its file, or of another partition"
             yield "vector.reference", one.place, says
     known = [one for one in data.values() if one.first_row_id is not None]
@@ -385,6 +391,14 @@ def _live(live: list[Entry], place: str) -> Iterator[Finding]:
             says = f"its rows from {one.first_row_id} on are another's too"
             yield "entry.row-ids", one.place, says
         reached = (one.first_row_id or 0) + one.file[103]
+
+
+def _kept(tally: _Tally) -> Iterator[Finding]:
+    """Files that are live though the snapshot itself deletes them, and does not add them again."""
+    gone, again = ({one.get(100) for one in tally.changed[status]} for status in (DELETED, ADDED))
+    for one in tally.live:
+        if not one.is_vector and one.file[100] in gone - again:
+            yield "entry.deleted-live", one.place, f"{one.file[100]} is deleted by the snapshot"
 
 
 def _summary(snapshot: dict[str, Any], tally: _Tally) -> Iterator[Finding]:

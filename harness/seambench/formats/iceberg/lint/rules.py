@@ -32,13 +32,14 @@ RULES = Rules(
         },
         "Manifest Entry Fields and Data File Fields": {
             "must": "entry. form required status content sequence first-row-id format equality-ids"
-            " split-offsets twice row-ids",
+            " split-offsets twice deleted-live row-ids",
             "should": "entry. snapshot sort-order",
         },
         "Optional Snapshot Summary Fields": {"should": "summary. totals changes"},
         "Data File Fields": {
             "must": "file. missing size readable records field-ids required partition value-counts"
-            " null-counts nan-counts lower-bounds upper-bounds bounds-form"
+            " null-counts nan-counts lower-bounds upper-bounds bounds-form",
+            "should": "file. sort-order",
         },
         "Column Projection and Schema Evolution": {"must": "file. types"},
         "Delete Formats": {

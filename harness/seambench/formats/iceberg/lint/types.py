@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+
+from seambench.formats.lint.values import is_day
 
 _PRIMITIVES = "boolean int long float double date time timestamp timestamptz string uuid binary"
 _SINCE_3 = "unknown variant timestamp_ns timestamptz_ns"
@@ -137,6 +138,20 @@ def held_in(table: pa.Table) -> Iterator[Held]:
         yield from _held(field, table.column(at), ())
 
 
+def held_by(
+    rows: Sequence[Any], known: Mapping[int, Field], above: tuple[int, ...] = ()
+) -> Iterator[Held]:
+    """The fields of Avro's records, by ids; of lists and maps no values."""
+    first: Mapping[Any, Any] = next((row for row in rows if row is not None), {})
+    for number in (one for one in first if type(one) is int):
+        values = [None if row is None else row[number] for row in rows]
+        nested = any(type(one) in (dict, list) for one in values)
+        column = None if nested else pa.chunked_array([pa.array(values)])
+        yield Held(number, above, pa.null() if column is None else column.type, column)
+        if number in known and known[number].nested == "struct":
+            yield from held_by(values, known, (*above, number))
+
+
 def _held(
     field: pa.Field, values: pa.ChunkedArray | None, above: tuple[int, ...]
 ) -> Iterator[Held]:
@@ -215,7 +230,7 @@ def spells(kind: Any, value: Any) -> bool:
             and len(match[2] or "") == digits[1]
             and len(match[1]) <= digits[0] - digits[1]
         )
-    if kind in ("date", *TIMES) and not _is_day(value[:10]):
+    if kind in ("date", *TIMES) and not is_day(value[:10]):
         return False
     fraction = r"T\d\d:\d\d(:\d\d(\.\d{1,9})?)?"
     hexes = f"{{{width_of(kind) or 0}}}" if kind.startswith("fixed") else "*"
@@ -241,10 +256,3 @@ def _spells_nested(kind: Mapping[str, Any], value: Any) -> bool:
         return False
     good = all(spells(kind[n], one) for n in ("key", "value") for one in value[f"{n}s"])
     return good and len(value["keys"]) == len(value["values"])
-
-
-def _is_day(text: str) -> bool:
-    try:
-        return bool(dt.date.fromisoformat(text))
-    except ValueError:
-        return False

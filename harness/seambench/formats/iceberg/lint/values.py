@@ -106,6 +106,8 @@ def _key(kind: str, type_: pa.DataType, value: Any) -> Key:
         return None
     if kind in TIMES and pa.types.is_date(type_):
         return value * _A_DAY[kind.replace("tz", "")]
+    if isinstance(value, bytes) and decimal_of(kind):  # as Avro has it
+        return int.from_bytes(value, "big", signed=True)
     timed = unit_of(type_) > 1 or pa.types.is_timestamp(type_)
     micros = timed and kind in ("time", "timestamp", "timestamptz")
     return value // 1000 if micros else key(value)
