@@ -336,6 +336,13 @@ FAULTS: list[tuple[str, str, Plant]] = [
     ("vectors.length", "core-vectors-64", _as_of(4, _range(f2=36))),
     ("vectors.checksum", "core-vectors-64", _as_of(4, changed_bytes("index/*", _other_end))),
     ("vectors.position", "vectors", changed_bytes("index/*", _far_position)),
+    ("vectors.bucket", "vectors", _each("index-manifest", lambda row: row.update(_BUCKET=7))),
+    ("vectors.twice", "vectors", _each("index-manifest", lambda row: row.update(
+        _DELETIONS_VECTORS_RANGES=row["_DELETIONS_VECTORS_RANGES"] * 2))),
+    ("file.types", KEYED, _column("v", 5, pa.float64())),
+    ("file.types", "append-types-parquet", _data(lambda rows: rows.cast(
+        pa.schema([(one.name, pa.string() if pa.types.is_integer(one.type) else one.type)
+                   for one in rows.schema])))),
 ]  # fmt: skip
 
 

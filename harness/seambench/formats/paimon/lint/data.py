@@ -20,6 +20,7 @@ from seambench.contracts.formats import Fault
 from seambench.formats.forms.containers import read_avro
 from seambench.formats.lint import DAMAGE, Finding, Wrong, reason, size_of
 from seambench.formats.lint.parquet import judged
+from seambench.formats.lint.values import fits
 from seambench.formats.paimon.binary_rows import (
     Kind,
     binary_rows,
@@ -230,7 +231,13 @@ Found = Iterator[tuple[str, str, str]]
 
 def _rows_findings(one: DataFile, rows: pa.Table, place: str) -> Iterator[Finding]:
     """What rows show to be wrong."""
-    rules = [_count_faults, *([_system_faults, _key_faults] if one.keys else []), _value_faults]
+    typed = [] if place.endswith(".avro") else [_type_faults]
+    rules = [
+        _count_faults,
+        *typed,
+        *([_system_faults, _key_faults] if one.keys else []),
+        _value_faults,
+    ]
     for each in (*rules, _bucket_faults):
         for rule, name, says in each(one, rows):
             yield rule, f"{one.place} {name}" if name else place, says
@@ -240,6 +247,29 @@ def _count_faults(one: DataFile, rows: pa.Table) -> Found:
     if one.meta["_ROW_COUNT"] != rows.num_rows:
         says = f"_ROW_COUNT is {one.meta['_ROW_COUNT']}, the file has {rows.num_rows} rows"
         yield "file.row-count", "_ROW_COUNT", says
+
+
+#: Types of columns by name, and as what files have them.
+_HELD = {
+    r"(TINYINT|SMALLINT|INT|INTEGER).*": r"int(8|16|32)",
+    "BIGINT.*": "int64",
+    "FLOAT.*": "float",
+    "DOUBLE.*": "double",
+    "BOOLEAN.*": "bool",
+    "DATE.*": "date32.*",
+    r"(CHAR|VARCHAR|STRING|BINARY|VARBINARY|BYTES)\b.*": r"(large_|fixed_size_)?(string|binary).*",
+    "TIMESTAMP.*": "timestamp.*|int64",
+    "DECIMAL.*": "decimal.*",
+}
+
+
+def _type_faults(one: DataFile, rows: pa.Table) -> Found:
+    """Columns of the file against its schema; of nested ones only whether they are."""
+    types = {field["name"]: field["type"] for field in one.schema["fields"]}
+    for held in (each for each in rows.schema if each.name in types):
+        kind, nested = types[held.name], pa.types.is_nested(held.type)
+        if not fits(kind, held.type, _HELD) if isinstance(kind, str) else not nested:
+            yield "file.types", "", f"{held.name} is {held.type}, by its schema {kind}"
 
 
 def _value_faults(one: DataFile, rows: pa.Table) -> Found:

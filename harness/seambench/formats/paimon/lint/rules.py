@@ -32,7 +32,7 @@ RULES = Rules(
         "SortedRun.validate": {"must": "level. overlap"},
         "Row Tracking": {"must": "row-ids. overlap"},
         "Specification, DataFile": {
-            "must": "file. missing unreadable columns row-kinds partition-values",
+            "must": "file. missing unreadable columns types row-kinds partition-values",
             "should": "file. unread",
         },
         "MergeTreeReaders.readerForSection": {"must": "file. key-order"},
@@ -45,7 +45,7 @@ RULES = Rules(
         "Specification, Dynamic Bucket Index": {"must": "index. hashes"},
         "Specification, Deletion Vectors": {
             "must": "vectors. version data-file range length magic checksum bitmap cardinality"
-            " position"
+            " position bucket twice"
         },
     },
 )

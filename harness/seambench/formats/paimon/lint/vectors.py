@@ -14,6 +14,8 @@ from seambench.formats.lint.roaring import positions_32, positions_64
 from seambench.formats.paimon.lint.data import ADD, DataFile, size_finding
 
 _MAGIC_32, _MAGIC_64 = struct.pack(">i", 1581511376), struct.pack("<i", 1681511377)
+#: By what readers look for the vectors of a data file.
+_WHERE = ("_PARTITION", "_BUCKET")
 Row = Mapping[str, Any]
 
 
@@ -21,6 +23,7 @@ def index_findings(
     table: Path, name: str, entries: Sequence[Row], live: Mapping[str, DataFile]
 ) -> Iterator[Finding]:
     """What is wrong with the entries of an index manifest, and the files that they name."""
+    seen = set[str]()
     beside = cache(lambda: {folder for one in live.values() if (folder := one.where())})
     for entry in entries:
         place = f"manifest/{name} {entry['_FILE_NAME']}"
@@ -39,14 +42,27 @@ def index_findings(
             says = f"_ROW_COUNT is {entry['_ROW_COUNT']}, there are {size} bytes"
             yield "index.hashes", f"{place} _ROW_COUNT", says
         if entry["_INDEX_TYPE"] == "DELETION_VECTORS":
-            data = file.read_bytes()
-            if data[:1] != b"\x01":
-                says = f"its version is {data[:1].hex()}, and must be 01"
-                yield "vectors.version", f"index/{file.name}", says
-                continue
-            for span in entry["_DELETIONS_VECTORS_RANGES"] or ():
-                for rule, says in _vector_faults(data, span, live):
-                    yield f"vectors.{rule}", f"index/{file.name} {span['f0']}", says
+            for rule, named, says in _file_faults(file.read_bytes(), entry, live, seen):
+                yield f"vectors.{rule}", f"index/{file.name}{named}", says
+
+
+def _file_faults(
+    data: bytes, entry: Row, live: Mapping[str, DataFile], seen: set[str]
+) -> Iterator[Finding]:
+    """Rule, what is named in the file, and sentence; `seen` are data files with a vector."""
+    if data[:1] != b"\x01":
+        yield "version", "", f"its version is {data[:1].hex()}, and must be 01"
+        return
+    for span in entry["_DELETIONS_VECTORS_RANGES"] or ():
+        name = span["f0"]
+        if name in seen:
+            yield "twice", f" {name}", "it has two vectors"
+        seen.add(name)
+        if name in live and any(entry[one] != live[name].entry[one] for one in _WHERE):
+            says = f"it is listed for another partition or bucket {entry['_BUCKET']} than its file:"
+            yield "bucket", f" {name}", f"{says} readers do not find it"
+        for rule, says in _vector_faults(data, span, live):
+            yield rule, f" {name}", says
 
 
 def _place(usual: Path, beside: Callable[[], Iterable[Path]]) -> Path:
