@@ -68,9 +68,16 @@ class Filter:
                 connection.unregister("rows")
             return found.combine_chunks()
 
-        with duckdb.connect() as connection:
-            connection.execute("SET TimeZone = 'UTC'")
+        with filter_engine() as connection:
             yield keep
+
+
+@contextmanager
+def filter_engine() -> Iterator[duckdb.DuckDBPyConnection]:
+    """A DuckDB for conditions: a time without a zone is one of UTC, wherever the machine is."""
+    with _duckdb().connect() as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        yield connection
 
 
 def require_columns(names: Sequence[str], known: Sequence[str], what: str) -> None:
@@ -108,7 +115,7 @@ def parse_filter(
 ) -> Filter:
     """Read one SQL expression of DuckDB and bind it to a table's columns.
 
-    `what` is where it was given, for messages. A connection to an empty database saves time: to
+    `what` is where it was given, for messages. A connection of `filter_engine` saves time: to
     connect takes longer than to read a condition. What is no single expression, reads anything but
     the columns, or is no condition is refused.
     """
@@ -120,7 +127,7 @@ def parse_filter(
         raise UsageError(f"{what} {text!r}: {_first_line(error)}") from error
     # The line break ends a comment that the text may end with.
     sql = f"({text}\n)"
-    with duckdb.connect() if connection is None else nullcontext(connection) as con:
+    with filter_engine() if connection is None else nullcontext(connection) as con:
         columns = _columns(con, f"{what} {text!r}", sql, schema)
         empty = pa.Table.from_batches([], schema)
         con.register("rows", empty)

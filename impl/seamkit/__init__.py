@@ -48,8 +48,9 @@ times; `as_of` takes a `name`), `files()` or `files(as_of)` (with rows, bytes, a
 them), `describe()`, and `scan(...)`, whose options are
 
 - `columns`: names, in the order wanted;
-- `filter`: SQL as text (that needs DuckDB), an expression of `pyarrow.compute`, one of Polars that
-  tests each row by itself, or tuples as pyarrow takes them: `[("ts", ">", 6), ("k", "in", ks)]`;
+- `filter`: SQL as text (that needs DuckDB; a time without a zone is one of UTC), an expression of
+  `pyarrow.compute`, one of Polars that tests each row by itself, or tuples as pyarrow takes them:
+  `[("ts", ">", 6), ("k", "in", ks)]`;
 - `query`: `snapshot`; of Hudi and Paimon tables `read-optimized`; rows that came between `begin`
   and `end`: `incremental` (Hudi, Iceberg, Paimon); or what was inserted, updated and deleted
   then: `cdc` (Hudi, Delta, Iceberg, Paimon);

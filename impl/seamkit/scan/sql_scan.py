@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seambase.extras import needs
 from seambase.scan import ScanReport
 from seambase.statistics import TableStatistics
-from seambase.where import parse_filter
+from seambase.where import filter_engine, parse_filter
 from seamkit.scan.scan import Scan
 
 if TYPE_CHECKING:
@@ -66,9 +65,7 @@ def sql_condition(text: str, schema: pa.Schema) -> EngineCondition:
             pa.schema([shown.field(name) for name in columns]), []
         )
 
-    with needs("duckdb", "a filter in SQL"):
-        import duckdb
-    with duckdb.connect() as connection:
+    with filter_engine() as connection:
         condition = parse_filter(text, schema, "filter", connection)
         # No row is there to be read: what DuckDB asks the dataset for is what it pushes down.
         connection.register("rows", ScanDataset(shown, note))

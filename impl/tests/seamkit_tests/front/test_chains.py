@@ -3,12 +3,16 @@
 import datetime as dt
 import itertools
 import operator
+import os
 import pickle
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import deltalake
 import duckdb
 import polars as pl
 import pyarrow as pa
@@ -214,6 +218,43 @@ def test_a_time_without_a_zone_is_held_against_none_that_has_one(name: str, tmp_
             table.scan(filter=given)
     found = table.scan(filter=[(zoned, ">=", moment.replace(tzinfo=dt.UTC))]).count_rows()
     assert found == table.scan(filter=f"\"{zoned}\" >= '2024-01-01 00:00:00+00'").count_rows()
+
+
+#: A process of its own: DuckDB asks the machine for its zone once.
+_COUNTS = """
+import sys
+import seamkit
+
+table = seamkit.open_table(sys.argv[1])
+for one in sys.argv[2:]:
+    chained = table.scan(["k"]).filter(one)
+    plan = seamkit.scan_from_json(seamkit.scan_to_json(chained))
+    print(table.count_rows(filter=one), chained.dataset().count_rows(), plan.count_rows())
+"""
+
+
+@pytest.mark.parametrize("zone", ["America/New_York", "Asia/Kathmandu"])
+def test_a_time_without_a_zone_in_sql_is_one_of_utc(zone: str, tmp_path: Path) -> None:
+    """Wherever the machine is, and whoever tests the condition: the scan, DuckDB, or both."""
+    first = dt.datetime(2023, 12, 31, 12, tzinfo=dt.UTC)
+    hours = [first + dt.timedelta(hours=number) for number in range(24)]
+    t = pa.array(hours, pa.timestamp("us", "UTC"))
+    deltalake.write_deltalake(tmp_path, pa.table({"t": t, "k": [str(one) for one in hours]}))
+    found = {
+        "t >= '2024-01-01'": 12,
+        "t = '2024-01-01 00:00:00'": 1,
+        "t < DATE '2024-01-01'": 12,
+        "t >= '2024-01-01' AND length(k) > 0": 12,
+        "t < TIMESTAMP '2024-01-01 02:00:00' AND year(t) = 2024": 2,
+        "CAST(t AS DATE) = '2024-01-01'": 12,
+        "t >= '2024-01-01 00:00:00+00'": 12,
+    }
+    told = subprocess.check_output(
+        [sys.executable, "-c", _COUNTS, str(tmp_path), *found],
+        env=os.environ | {"TZ": zone},
+        text=True,
+    )
+    assert told.splitlines() == [f"{rows} {rows} {rows}" for rows in found.values()]
 
 
 _TIMES = ["delta/deltalake-types", "iceberg/types-avro", "hudi/mor-v9-types", "paimon/pk-orc"]
