@@ -169,7 +169,7 @@ def _polars_condition(given: pl.Expr, schema: pa.Schema) -> EngineCondition:
 
     rows = register_io_source(note, schema=empty.schema).filter(given)
     try:
-        is_whole = "FILTER" not in rows.explain()
+        is_whole = not rows.explain().startswith("FILTER")
         rows.collect()
     except pl.exceptions.PolarsError as error:
         reason = wording.filter_problem(str(error).strip().splitlines()[0], schema.names)

@@ -220,6 +220,16 @@ def test_a_time_without_a_zone_is_held_against_none_that_has_one(name: str, tmp_
     assert found == table.scan(filter=f"\"{zoned}\" >= '2024-01-01 00:00:00+00'").count_rows()
 
 
+def test_a_condition_of_polars_may_hold_any_word(tmp_path: Path) -> None:
+    """Polars tests rows itself where its plan begins with FILTER; a text may be called so, too."""
+    deltalake.write_deltalake(tmp_path, pa.table({"FILTER": ["FILTER", "x\nFILTER", "x"]}))
+    table, column = seamkit.open_table(tmp_path), pl.col("FILTER")
+    assert table.count_rows(filter=column == "FILTER") == 1
+    assert table.count_rows(filter=column.str.ends_with("FILTER")) == 2
+    with pytest.raises(seamkit.UsageError, match="one row at a time is meant"):
+        table.scan(filter=(column != "x") & column.is_first_distinct())
+
+
 #: A process of its own: DuckDB asks the machine for its zone once.
 _COUNTS = """
 import sys
