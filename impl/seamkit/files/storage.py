@@ -54,7 +54,8 @@ def table_address(path: str | os.PathLike[str]) -> str:
     if not isinstance(text, str) or not text:
         raise UsageError(f"path is {text!r}: a folder or an address is meant")
     if text.startswith("~"):
-        return str(Path(text).expanduser())
+        # Of somebody unknown, `Path.expanduser` dies where this leaves `~` as it is.
+        return os.path.expanduser(text)  # noqa: PTH111
     scheme, separator, rest = text.partition(":/")
     is_address = rest.startswith("/") or scheme.lower() == "file"
     # Of an address letters of the scheme may be large or small.

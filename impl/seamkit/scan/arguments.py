@@ -9,7 +9,7 @@ import datetime as dt
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -316,14 +316,16 @@ def chosen_columns(
     """The columns of a table's schema to hand out; None asks for the default ones."""
     if columns is None:
         return list(default)
-    if isinstance(columns, str) or not all(isinstance(name, str) for name in columns):
+    is_list = isinstance(columns, Iterable) and not isinstance(columns, str)
+    names = [*columns] if is_list else []
+    if not is_list or not all(isinstance(name, str) for name in names):
         raise UsageError(f"columns is {columns!r}: a list of names is meant, such as ['a', 'b']")
-    for name in columns:
+    for name in names:
         if name not in schema.names:
             raise UsageError(f"{where}: {wording.no_column(name, schema.names)}")
-    if len(set(columns)) != len(columns):
-        raise UsageError(f"{where}: a column is asked for twice: {', '.join(columns)}")
-    return list(columns)
+    if len(set(names)) != len(names):
+        raise UsageError(f"{where}: a column is asked for twice: {', '.join(names)}")
+    return names
 
 
 def filtered_scan(

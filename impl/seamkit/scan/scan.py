@@ -356,7 +356,7 @@ class Scan(Hinted, ABC):
         """
         from seamkit.scan.arguments import chosen_columns
 
-        is_list = len(columns) == 1 and not isinstance(columns[0], str)
+        is_list = len(columns) == 1 and not isinstance(columns[0], str | None)
         names: Any = columns[0] if is_list else columns
         chosen = chosen_columns(names, self.whole_schema, (), "select")
         return self.narrowed(chosen, None)
@@ -475,7 +475,7 @@ class LimitedScan(Scan):
             return
         with self._scan.to_reader() as reader:
             for batch in reader:
-                yield batch.slice(0, left)
-                left -= min(left, batch.num_rows)
+                yield (few := batch.slice(0, min(left, batch.num_rows)))
+                left -= few.num_rows
                 if left == 0:
                     return

@@ -220,6 +220,28 @@ def test_a_time_without_a_zone_is_held_against_none_that_has_one(name: str, tmp_
     assert found == table.scan(filter=f"\"{zoned}\" >= '2024-01-01 00:00:00+00'").count_rows()
 
 
+def test_names_of_columns_may_come_from_an_iterator(tmp_path: Path) -> None:
+    """What can be gone through once is a list of names, too; what is none is refused."""
+    table: Any = opened("delta/vectors-several", tmp_path)
+    names = table.columns[::-1]
+    assert table.to_arrow(iter(names)).column_names == names
+    assert table.head(1, (name for name in names)).column_names == names
+    assert table.scan().select(iter(names)).to_table().column_names == names
+    for columns in (5, [None], {5}):
+        with pytest.raises(seamkit.UsageError, match="a list of names is meant"):
+            table.scan(columns)
+        with pytest.raises(seamkit.UsageError, match="a list of names is meant"):
+            table.scan().select(columns)
+    with pytest.raises(seamkit.UsageError, match="a list of names is meant"):
+        table.scan().select(None)
+
+
+def test_a_limit_may_be_any_whole_number(tmp_path: Path) -> None:
+    """One beyond Arrow's own numbers leaves all rows."""
+    scan = opened("delta/vectors-several", tmp_path).scan()
+    assert scan.head(1 << 70).num_rows == scan.count_rows()
+
+
 def test_a_condition_of_polars_may_hold_any_word(tmp_path: Path) -> None:
     """Polars tests rows itself where its plan begins with FILTER; a text may be called so, too."""
     deltalake.write_deltalake(tmp_path, pa.table({"FILTER": ["FILTER", "x\nFILTER", "x"]}))

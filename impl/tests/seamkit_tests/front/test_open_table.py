@@ -54,6 +54,8 @@ def test_a_tilde_is_the_users_home(delta: Path, monkeypatch: pytest.MonkeyPatch)
     tables = (seamkit.open_table(address), seamkit.DeltaTable(Path(address)))
     assert [table.count_rows() for table in tables] == [4, 4]
     assert seamkit.scan_table(address, ["k"]).count_rows() == 4
+    with pytest.raises(seamkit.InputError, match="~nobody-of-that-name/t: there is no such folder"):
+        seamkit.open_table("~nobody-of-that-name/t")
 
 
 @pytest.mark.parametrize(
