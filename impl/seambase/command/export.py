@@ -6,13 +6,12 @@ import base64
 import contextlib
 import datetime as dt
 import decimal
-import json
-import math
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from seambase.command.terminal import json_text
 from seambase.errors import UsageError
 from seambase.written import whole_file
 
@@ -121,20 +120,7 @@ def _write_lines(file: IO[str], batch: Any) -> None:
     So are numbers that JSON lacks: "NaN", "Infinity", "-Infinity".
     """
     for row in batch.to_pylist():
-        try:
-            line = json.dumps(row, default=_text, ensure_ascii=False, allow_nan=False)
-        except ValueError:
-            line = json.dumps(_spelled(row), default=_text, ensure_ascii=False, allow_nan=False)
-        file.write(line + "\n")
-
-
-def _spelled(value: Any) -> Any:
-    """A value whose numbers that JSON lacks are texts."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return json.dumps(value)
-    if isinstance(value, dict):
-        return {name: _spelled(inner) for name, inner in value.items()}
-    return [*map(_spelled, value)] if isinstance(value, list | tuple) else value
+        file.write(json_text(row, _text, ensure_ascii=False) + "\n")
 
 
 def _text(value: object) -> str:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import decimal
 import itertools
 import json
+import math
 import os
 import re
 import shutil
 import sys
 import time
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Self
 
 from seambase.errors import UsageError
@@ -34,7 +36,25 @@ def plain_text(text: str) -> str:
 
 def print_json(value: Any) -> None:
     """One JSON value on one line of standard output."""
-    sys.stdout.write(json.dumps(value, default=str) + "\n")
+    sys.stdout.write(json_text(value, str) + "\n")
+
+
+def json_text(value: Any, default: Callable[[Any], str], *, ensure_ascii: bool = True) -> str:
+    """A value as JSON; numbers that it lacks are texts: "NaN", "Infinity", "-Infinity"."""
+    write = partial(json.dumps, default=default, ensure_ascii=ensure_ascii, allow_nan=False)
+    try:
+        return write(value)
+    except ValueError:
+        return write(_spelled(value))
+
+
+def _spelled(value: Any) -> Any:
+    """A value whose numbers that JSON lacks are texts."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return json.dumps(value)
+    if isinstance(value, dict):
+        return {name: _spelled(inner) for name, inner in value.items()}
+    return [*map(_spelled, value)] if isinstance(value, list | tuple) else value
 
 
 def print_rows(

@@ -57,6 +57,20 @@ def test_rows_are_explained(run: Any, file: Path) -> None:
     assert all(field["offset"] + field["length"] <= data.stat().st_size for field in fields)
 
 
+def test_numbers_that_json_lacks_are_texts(run: Any, tmp_path: Path) -> None:
+    """JSON has no NaN and no infinities: values of rows and records of a log have them as texts."""
+    logs = unpack("hudi/edges/v9", tmp_path).rglob(".*.log.*")
+    asked = [[str(log)] for log in logs if log.suffix != ".crc"]
+    rows, form = ROWS / "atomic_double.json", ("--format", "unsaferow", "--option", "framing=be32")
+    asked.append([str(rows.with_suffix(".bin")), "--schema", str(rows), *form])
+    for words in asked:
+        code, out, _ = run("inspect", *words, "--json")
+        for line in out.splitlines():
+            json.loads(line, parse_constant=pytest.fail)
+        assert code == 0
+        assert '"NaN"' in out
+
+
 @pytest.mark.parametrize(
     ("cut", "said"),
     [(10, "at byte 0, header of page 0"), (60, "at byte 9, payload: the header says")],
