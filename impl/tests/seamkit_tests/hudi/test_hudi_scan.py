@@ -98,18 +98,6 @@ def test_the_native_path_refuses_logs(events: Path) -> None:
     assert {"base"} == set(rows.column("v").to_pylist())
 
 
-@pytest.mark.parametrize("batch_size", [1, 3, None])
-@pytest.mark.parametrize("threads", [1, 4])
-def test_batches_and_threads_change_no_row(
-    types: Path, batch_size: int | None, threads: int
-) -> None:
-    """The rows are the same at any batch size and number of threads."""
-    expected = HudiTable(str(types)).scan().to_table().sort_by("id")
-    got = HudiTable(str(types)).scan(batch_rows=batch_size, threads=threads).to_table()
-    # As text, since a NaN equals nothing.
-    assert repr(expected.to_pylist()) == repr(got.sort_by("id").to_pylist())
-
-
 @pytest.mark.parametrize(
     ("columns", "message"),
     [(["vv"], "no column 'vv'; did you mean 'v'"), (["k", "k"], "asked for twice")],
