@@ -12,8 +12,7 @@ from seambase.errors import InputError, RefusedError, UsageError
 from seambench_impl.peers.presto.pages import PrestoJvmSerde
 from seamkit_tests.samples import serde_columns
 from seamkit_tests.samples.lacking import OrSkipped
-from seamkit_tests.samples.presto_samples import SAMPLES
-from seamkit_tests.samples.serde_columns import batch, column
+from seamkit_tests.samples.serde_columns import batch
 
 pytestmark = pytest.mark.jvm
 
@@ -35,18 +34,6 @@ def serde() -> Iterator[PrestoJvmSerde]:
 request = partial(serde_columns.request, "presto")
 
 
-def sample(type_text: str, nulls: bool = True) -> pa.Array:
-    """The column of a type, with or without its null rows."""
-    return column("presto", type_text, SAMPLES[type_text], nulls)
-
-
-def test_a_page_has_the_bytes_of_the_format(serde: PrestoJvmSerde) -> None:
-    """A page of one bigint is these 52 bytes, and means that number."""
-    rows = batch(pa.array([876107259051198049], pa.int64()))
-    assert serde.serialize(request("bigint"), [rows]) == ONE_BIGINT
-    assert serde.deserialize(request("bigint"), ONE_BIGINT) == [rows]
-
-
 def test_rows_that_are_null_take_no_place(serde: PrestoJvmSerde) -> None:
     """Ten rows, null at 1, 4, 6, 7, 9: eleven offsets that grow with the rows that are there."""
     column = pa.array([None if i in (1, 4, 6, 7, 9) else {"a": i} for i in range(10)])
@@ -54,51 +41,6 @@ def test_rows_that_are_null_take_no_place(serde: PrestoJvmSerde) -> None:
     page = serde.serialize(request("row(a integer)"), [batch(kept)])
     offsets = np.array([0, 1, 1, 2, 3, 3, 4, 4, 4, 5, 5], "<i4").tobytes()
     assert page.endswith(b"\x0a\0\0\0" + offsets + b"\x01\x4b\x40")
-
-
-@pytest.mark.parametrize("sliced", [False, True])
-@pytest.mark.parametrize("nulls", [False, True])
-@pytest.mark.parametrize("type_text", sorted(SAMPLES))
-def test_values_come_back(serde: PrestoJvmSerde, type_text: str, nulls: bool, sliced: bool) -> None:
-    """What Presto wrote, Presto reads: every type, with and without nulls, whole and sliced."""
-    column = sample(type_text, nulls)
-    rows = batch(column.slice(1) if sliced else column)
-    asked = request(type_text)
-    found = serde.deserialize(asked, serde.serialize(asked, [rows, rows.slice(0, 0)]))
-    found[0].validate(full=True)
-    assert found == [rows, rows.slice(0, 0)]
-
-
-@pytest.mark.parametrize("codec", ["none", "lz4", "zstd", "snappy", "gzip", "zlib"])
-@pytest.mark.parametrize("checksum", [False, True])
-def test_codecs_and_checksums(serde: PrestoJvmSerde, codec: str, checksum: bool) -> None:
-    """The header's marker says whether a page is compressed and has a checksum."""
-    asked = request("varchar", codec=codec, checksum=checksum)
-    rows = batch(pa.array(["seam"] * 500))
-    page = serde.serialize(asked, [rows])
-    assert page[4] == (codec != "none") + 4 * checksum
-    assert serde.deserialize(asked, page) == [rows]
-    # A page that does not shrink is sent plain.
-    assert serde.serialize(asked, [batch(pa.array(["?"]))])[4] == 4 * checksum
-
-
-def test_dictionaries_and_runs_stay_what_they_are(serde: PrestoJvmSerde) -> None:
-    """DICTIONARY and RLE come back as such; with `flatten` both are flat on either side."""
-    dictionary = pa.array(["a", None, "b", "a"]).dictionary_encode()
-    run = pa.RunEndEncodedArray.from_arrays(pa.array([4], pa.int32()), pa.array([7], pa.int64()))
-    rows = batch(dictionary, run)
-    asked = request("varchar", "bigint")
-    page = serde.serialize(asked, [rows])
-    assert b"\x0a\0\0\0DICTIONARY" in page
-    assert b"\x03\0\0\0RLE" in page
-    found = serde.deserialize(asked, page)[0]
-    assert found.column(0).type == dictionary.type
-    assert found.column(1) == run
-    flat = batch(pa.array(["a", None, "b", "a"]), pa.array([7] * 4, pa.int64()))
-    assert found.column(0).to_pylist() == flat.column(0).to_pylist()
-    flattened = request("varchar", "bigint", encodings="flatten")
-    assert serde.deserialize(flattened, page) == [flat]
-    assert serde.serialize(flattened, [rows]) == serde.serialize(asked, [flat])
 
 
 @pytest.mark.parametrize(
@@ -114,14 +56,6 @@ def test_runs_of_any_number_are_written(
     asked = request("bigint")
     found = serde.deserialize(asked, serde.serialize(asked, [batch(runs)]))[0].column(0)
     assert found.to_pylist() == runs.to_pylist()
-
-
-def test_a_page_may_have_rows_and_no_columns(serde: PrestoJvmSerde) -> None:
-    """`count(*)` sends 25 bytes."""
-    rows = pa.RecordBatch.from_struct_array(pa.Array.from_buffers(pa.struct([]), 3, [None]))
-    page = serde.serialize(request(), [rows])
-    assert len(page) == 25
-    assert [found.num_rows for found in serde.deserialize(request(), page)] == [3]
 
 
 @pytest.mark.parametrize("cut", [1, 20, 21, 30, 51])

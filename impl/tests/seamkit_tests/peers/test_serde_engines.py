@@ -1,4 +1,4 @@
-"""Our pages and rows against the engines' own classes, over random columns."""
+"""Engines' own classes by the cases of their formats, and against ours over random columns."""
 
 import random
 from typing import Any
@@ -8,6 +8,7 @@ import pytest
 
 from seambase.serde import SerdeField, SerdeRequest
 from seambase.types import Language, arrow_type, parse_type
+from seambench.conformance.run import Run
 from seambench.contracts.serde import Serde
 from seambench.seams.serde.values import plain_values
 from seambench_impl.peers.presto.pages import PrestoJvmSerde
@@ -42,6 +43,22 @@ def drawn(language: Language, seed: str, **options: Any) -> tuple[SerdeRequest, 
 def values(batches: list[pa.RecordBatch]) -> list[list[list[Any]]]:
     """Plain values of each column of each batch."""
     return [[plain_values(column) for column in batch.columns] for batch in batches]
+
+
+@pytest.mark.parametrize(
+    ("language", "name", "cases"),
+    [
+        ("presto", "presto-jvm", ["presto/*/decode", "presto/*/encode", "presto/bigint_*/*"]),
+        ("spark", "spark-jvm", ["unsaferow/*/decode", "unsaferow/*/encode", "unsaferow/*_int/*"]),
+    ],
+)
+def test_cases_of_a_format_pass(language: Language, name: str, cases: list[str]) -> None:
+    """Golden bytes in and out, in all types, codecs and encodings; broken ones are refused."""
+    engine(language)
+    patterns = [f"serde/{case}" for case in cases]
+    outcomes = list(Run("serde", [name], patterns=patterns).check())
+    assert {one.case: one.reason for one in outcomes if one.failed} == {}
+    assert sum(one.outcome == "pass" for one in outcomes) > 100
 
 
 @pytest.mark.parametrize("seed", range(60))

@@ -33,36 +33,6 @@ def sample(type_text: str, nulls: bool = True) -> pa.Array:
     return column("spark", type_text, SAMPLES[type_text], nulls)
 
 
-def test_a_row_has_the_bytes_of_the_format(serde: SparkJvmSerde) -> None:
-    """Null bits, slots, tails: a null decimal of 38 digits keeps its place (Spark 3.5.9)."""
-    rows = batch(
-        pa.array([None], pa.decimal128(38, 10)),
-        pa.array(["after"]),
-        pa.array([Decimal(-1)], pa.decimal128(20, 0)),
-    )
-    row = bytes.fromhex(
-        "0100000000000000 0000000020000000 0500000030000000 0100000038000000"
-        "0000000000000000 0000000000000000 6166746572000000 ff00000000000000 0000000000000000"
-    )
-    asked = request("decimal(38,10)", "string", "decimal(20,0)")
-    assert serde.serialize(asked, [rows]) == b"\x00\x00\x00\x48" + row
-    packed = request("decimal(38,10)", "string", "decimal(20,0)", framing="packed")
-    assert serde.serialize(packed, [rows]) == row
-
-
-@pytest.mark.parametrize("sliced", [False, True])
-@pytest.mark.parametrize("nulls", [False, True])
-@pytest.mark.parametrize("type_text", sorted(SAMPLES))
-def test_values_come_back(serde: SparkJvmSerde, type_text: str, nulls: bool, sliced: bool) -> None:
-    """What Spark wrote, Spark reads: every type, with and without nulls, whole and sliced."""
-    column = sample(type_text, nulls)
-    rows = batch(column.slice(1) if sliced else column)
-    asked = request(type_text)
-    found = serde.deserialize(asked, serde.serialize(asked, [rows, rows.slice(0, 0)]))
-    found[0].validate(full=True)
-    assert found == [rows]
-
-
 def test_rows_of_all_types_side_by_side(serde: SparkJvmSerde) -> None:
     """More than 64 fields: the null bits take two words."""
     types = [text for text in SAMPLES for _ in range(3)]
@@ -87,22 +57,6 @@ def test_packed_rows_are_found_by_lengths_and_offsets(serde: SparkJvmSerde) -> N
         serde.deserialize(request("string", framing="packed"), data)
     with pytest.raises(InputError, match="row 1 at 24 of 99 bytes"):
         serde.deserialize(request("string", framing="packed", lengths=[24, 99]), data)
-
-
-def test_dictionaries_and_runs_are_written_as_values(serde: SparkJvmSerde) -> None:
-    """Rows have no dictionaries: the encoding of a column does not show."""
-    dictionary = pa.array(["a", None, "b", "a"]).dictionary_encode()
-    run = pa.RunEndEncodedArray.from_arrays(pa.array([4], pa.int32()), pa.array([7], pa.int64()))
-    flat = batch(pa.array(["a", None, "b", "a"]), pa.array([7] * 4, pa.int64()))
-    asked = request("string", "bigint")
-    assert serde.serialize(asked, [batch(dictionary, run)]) == serde.serialize(asked, [flat])
-
-
-def test_rows_may_have_no_fields(serde: SparkJvmSerde) -> None:
-    """A row without fields has no bytes; its length word still counts it."""
-    rows = pa.RecordBatch.from_struct_array(pa.Array.from_buffers(pa.struct([]), 3, [None]))
-    assert serde.serialize(request(), [rows]) == bytes(12)
-    assert [found.num_rows for found in serde.deserialize(request(), bytes(12))] == [3]
 
 
 @pytest.mark.parametrize(
