@@ -155,22 +155,6 @@ def test_the_size_is_known_beforehand() -> None:
 
 
 @pytest.mark.parametrize("codec", ["lz4", "zstd", "snappy", "gzip", "zlib"])
-@pytest.mark.parametrize("checksum", [False, True])
-def test_codecs_give_back_what_they_took(codec: str, checksum: bool) -> None:
-    """A page that shrinks is marked and smaller, one that does not is plain; both read back."""
-    options = {"codec": codec, "checksum": checksum}
-    batch = pa.record_batch({"c": pa.array([7] * 1000, pa.int64())})
-    page = bytes(serialize(batch, BIGINT, options))
-    assert page[4] == 1 | (4 if checksum else 0)
-    assert len(page) < 1000
-    assert deserialize(page, BIGINT, options)[0].equals(batch)
-    tiny = pa.record_batch({"c": pa.array([7], pa.int64())})
-    page = bytes(serialize(tiny, BIGINT, options))
-    assert page[4] == (4 if checksum else 0)
-    assert deserialize(page, BIGINT, options)[0].equals(tiny)
-
-
-@pytest.mark.parametrize("codec", ["lz4", "zstd", "snappy", "gzip", "zlib"])
 def test_compressed_bytes_of_another_size_are_refused(codec: str) -> None:
     """A payload that yields more or fewer bytes than the header says is an error, nothing more."""
     batch = pa.record_batch({"c": pa.array([7] * 1000, pa.int64())})
@@ -445,44 +429,3 @@ def test_velox_orders_entries_by_index_and_flattens_in_arrays() -> None:
     found = deserialize(serialize(pa.record_batch([lists], ["c"]), fields, options), fields)[0]
     assert found.column(0).type == pa.list_(pa.string())
     assert found.column(0).to_pylist() == [["c", "a"], ["c"]]
-
-
-@pytest.mark.parametrize(
-    ("timestamps", "unit", "value"),
-    [
-        ("millis", "ms", -1),
-        ("micros", "us", -1),
-        ("lossless", "ns", -1),
-        ("lossless", "ns", -(2**63) + 1),
-        ("lossless", "ns", 2**63 - 1),
-        ("lossless", "ns", -1_000_000_000),
-    ],
-)
-def test_velox_timestamps_keep_their_digits(timestamps: str, unit: str, value: int) -> None:
-    """Each of Velox's three forms keeps what its Arrow type holds, before 1970 as after."""
-    fields = [SerdeField("c", "timestamp")]
-    options = {"dialect": "velox", "timestamps": timestamps}
-    batch = pa.record_batch([pa.array([value, None], pa.timestamp(unit))], ["c"])
-    page = bytes(serialize(batch, fields, options))
-    width = 16 if timestamps == "lossless" else 8
-    if width == 16:
-        seconds, nanos = divmod(value, 10**9)
-        assert page[-16:] == seconds.to_bytes(8, "little", signed=True) + nanos.to_bytes(
-            8, "little"
-        )
-    else:
-        assert page[-8:] == value.to_bytes(8, "little", signed=True)
-    assert deserialize(page, fields, options)[0].equals(batch)
-
-
-def test_nulls_first_rows_have_flags_before_fields() -> None:
-    """Velox's nullsFirst: count, flags, number of fields, fields; no offsets."""
-    fields = [SerdeField("c", "row(a tinyint)")]
-    options = {"dialect": "velox", "nulls_first": True}
-    struct = pa.array([{"a": 5}, None, {"a": None}], pa.struct([("a", pa.int8())]))
-    page = bytes(serialize(pa.record_batch([struct], ["c"]), fields, options))
-    inner = b"\x0a\0\0\0BYTE_ARRAY" + b"\2\0\0\0" + b"\1\x40" + b"\5"
-    assert page[21:] == (
-        b"\1\0\0\0" + b"\3\0\0\0ROW" + b"\3\0\0\0" + b"\1\x40" + b"\1\0\0\0" + inner
-    )
-    assert deserialize(page, fields, options)[0].column(0).to_pylist() == struct.to_pylist()

@@ -47,27 +47,6 @@ def test_golden_values_become_the_same_bytes(name: str) -> None:
         assert bytes(rows.data[offset : offset + length]) == bytes(length)
 
 
-def test_velox_differs_where_it_is_known_to() -> None:
-    """Velox, UnsafeRowFast: arrays end with their last element, long decimals keep no place."""
-    fields = fields_of(a="array<int>", m="map<tinyint,int>", d="decimal(38,0)", n="decimal(38,0)")
-    decimals = [pa.array([value], pa.decimal128(38, 0)) for value in (-1, None)]
-    batch = pa.RecordBatch.from_arrays(
-        [
-            pa.array([[1, 2, 3]], pa.list_(pa.int32())),
-            pa.array([[(1, 5)]], pa.map_(pa.int8(), pa.int32())),
-            *decimals,
-        ],
-        names=["a", "m", "d", "n"],
-    )
-    data = bytes(UnsafeRows(fields, "velox").serialize(batch, framing="packed").data)
-    head = _words(0b1000, _slot(40, 28), _slot(72, 45), _slot(120, 1), 0)
-    array = _words(3, 0) + struct.pack("<iii4x", 1, 2, 3)
-    keys, values = _words(1, 0) + b"\x01", _words(1, 0) + struct.pack("<i", 5)
-    mapped = _words(17) + keys + values + bytes(3)
-    assert data == head + array + mapped + b"\xff" + bytes(7)
-    assert len(UnsafeRows(fields).serialize(batch, framing="packed").data) == len(data) + 8 + 8 + 16
-
-
 def test_void_takes_eight_bytes_in_arrays() -> None:
     """Spark 3.5.9 gives each void element a word; a struct without fields is empty."""
     batch = pa.RecordBatch.from_pydict(
