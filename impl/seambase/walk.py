@@ -46,7 +46,7 @@ class ByteField:
 class Cursor:
     """A place in bytes, not copied, that moves forward and never past the end.
 
-    Every field is added to `walked`; `shift` is added to offsets in notes and errors.
+    Every field is added to `walked`.
     """
 
     def __init__(
@@ -55,14 +55,12 @@ class Cursor:
         begin: int = 0,
         end: int | None = None,
         walked: list[ByteField] | None = None,
-        shift: int = 0,
     ) -> None:
         self.data = memoryview(data)
         self.at = begin
         self.end = len(self.data) if end is None else end
         self.walked = [] if walked is None else walked
         self.depth = 0
-        self.shift = shift
 
     @property
     def left(self) -> int:
@@ -78,11 +76,11 @@ class Cursor:
 
     def broken(self, what: str, reason: str, at: int | None = None) -> BrokenError:
         """An error at a place, the present one unless `at` names another."""
-        return BrokenError(self.shift + (self.at if at is None else at), what, reason)
+        return BrokenError(self.at if at is None else at, what, reason)
 
     def note(self, begin: int, what: str, value: Any = None) -> None:
         """Note a field that reaches from `begin` to the present place."""
-        walked = ByteField(self.shift + begin, self.at - begin, self.depth, what, value)
+        walked = ByteField(begin, self.at - begin, self.depth, what, value)
         self.walked.append(walked)
 
     def take(self, count: int, what: str, value: Any = None) -> bytes:

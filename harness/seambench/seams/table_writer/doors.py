@@ -87,7 +87,7 @@ class CommandWriter(Command):
 class Apart(CommandWriter):
     """A writer's class, as a program."""
 
-    def __init__(self, writer: TableWriter, timeout: float = 600.0) -> None:
+    def __init__(self, writer: TableWriter) -> None:
         made = type(writer)
         self.name, self.version, self.capabilities = (
             writer.name,
@@ -96,7 +96,7 @@ class Apart(CommandWriter):
         )
         name = f"{made.__module__}:{made.__qualname__}"
         self.arguments = [sys.executable, "-m", _PROGRAM, name]
-        self.timeout, self._running = timeout, None
+        self.timeout, self._running = 600.0, None
 
 
 def in_a_process(writer: TableWriter) -> CommandWriter:

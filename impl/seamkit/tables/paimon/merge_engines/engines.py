@@ -94,7 +94,6 @@ class Aggregation:
     Attributes:
         rules: of the fields.
         removes_records: whether a delete removes what was put together so far.
-        has_kinds: whether files tell row kinds.
         where: the table, for messages.
     """
 
