@@ -1,12 +1,15 @@
 """The suite finds serdes that are wrong, and lets one that is right pass."""
 
+import inspect
 import json
 import math
 import re
 import shutil
+import sys
 from dataclasses import replace
 from decimal import Decimal
 from functools import cache
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,7 @@ import pyarrow as pa
 import pytest
 
 from seambase.errors import InputError, UsageError
+from seambase.pages import reader
 from seambase.pages.reader import HEADER_BYTES
 from seambase.types import parse_presto
 from seambench.conformance.judge import verdict
@@ -27,6 +31,7 @@ from seambench.seams.serde.streams import _dressed, replayed, steps_over
 from seambench.seams.serde.values import from_golden, plain_values, value_difference
 from seambench.seams.serde.vectors import Expected
 from seambench_suites.cases import ROOT
+from seambench_suites.meta import plain_serde
 from seambench_suites.meta.plain_serde import PlainSerde
 
 
@@ -124,6 +129,49 @@ def test_garbled_pages_differ_in_one_number_of_the_payload() -> None:
         changed |= set(places)
     # The count of columns lies at the begin: nothing else says as much.
     assert 0 in changed
+
+
+_CHECKS = [
+    (
+        "header-checksum-of-nought",
+        "if marker & CHECKSUMMED and",
+        "if crc and marker & CHECKSUMMED and",
+    ),
+    (
+        "second-page-wrong-checksum",
+        "if marker & CHECKSUMMED and",
+        "if not begin and marker & 4 and",
+    ),
+    ("header-compressed-to-more", "size >= uncompressed", "size == uncompressed"),
+    ("header-compressed-to-as-much", "size >= uncompressed", "size > uncompressed"),
+    ("uncompressed-size-beyond", "len(payload) != uncompressed", "len(payload) > uncompressed"),
+    ("bytes-after-the-columns-compressed", "if cursor.left:", "if cursor.at > HEADER_BYTES + 130:"),
+    (
+        "second-column-of-more-rows",
+        "if column.rows != rows:",
+        "if not number and column.rows != rows:",
+    ),
+    ("nulls-past-1024-rows", "(row & 7)) & 1)", "(row & 7)) & 1) and row < 1024"),
+]
+
+
+@pytest.mark.parametrize(("name", "check", "instead"), _CHECKS, ids=[one[0] for one in _CHECKS])
+def test_a_reader_that_lacks_one_check_is_found(
+    name: str, check: str, instead: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The witness's reader with one condition changed does not pass the case of that condition."""
+    source, file = inspect.getsource(reader), tmp_path / "reader.py"
+    assert check in source
+    file.write_text(source.replace(check, instead), encoding="utf-8")
+    spec = spec_from_file_location(reader.__name__, file)
+    assert spec is not None
+    assert spec.loader is not None
+    changed = module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, reader.__name__, changed)
+    spec.loader.exec_module(changed)
+    monkeypatch.setattr(plain_serde, "read_pages", changed.read_pages)
+    [case] = [one for id_, one in _cases().items() if f"/{name}/decode" in id_]
+    assert verdict(case, PlainSerde()).word in ("fail", "error")
 
 
 def test_a_peer_refuses_damage_by_any_error_of_ours() -> None:
