@@ -27,6 +27,7 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 def ended(program: str, arguments: Sequence[str], command: Callable[[], int]) -> int:
     """Run a command by what was typed; its exit code, once all its output is written."""
+    _open_what_is_closed()
     _write_any_name()
     # The command shows what goes on; the library's own line would come between.
     os.environ.setdefault("SEAMKIT_PROGRESS", "0")
@@ -100,6 +101,17 @@ def _require_text(arguments: Sequence[str]) -> None:
             raise UsageError(f"{argument!r} is not UTF-8: rename it, or link to it") from error
 
 
+def _open_what_is_closed() -> None:
+    """Streams that were closed before we began: what is printed fails, what is told is lost.
+
+    No other file takes their numbers then.
+    """
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
+
+
 def _write_any_name() -> None:
     """Names of files may hold bytes that are no UTF-8: they are written as escapes."""
     for stream in (sys.stdout, sys.stderr):
@@ -146,6 +158,5 @@ def untaken() -> int:
 
 def _silence_stdout() -> None:
     """What is still buffered has nowhere to go; the interpreter's last flush must not complain."""
-    assert sys.__stdout__ is not None
-    sys.stdout = sys.__stdout__
+    sys.stdout = sys.__stdout__ or sys.stdout
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

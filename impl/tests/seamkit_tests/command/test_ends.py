@@ -1,6 +1,7 @@
 """How the command ends, as a process of its own: signals, pipes, full disks, odd names."""
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -69,6 +70,31 @@ def test_output_that_nobody_takes_is_exit_code_1() -> None:
     assert process.returncode == 1
     assert "Traceback" not in said
     assert "BrokenPipe" not in said
+
+
+@pytest.mark.parametrize(
+    ("words", "closed", "code", "said"),
+    [
+        (("--help",), ">&-", 1, "seamkit: standard output: Bad file descriptor\n"),
+        (("scan", "t"), ">&-", 1, "t (units: native 1)\nseamkit: standard output: Bad file d"),
+        (("scan", "t", "-o", "-"), ">&-", 1, "seamkit: standard output: Bad file descriptor\n"),
+        (("scan", "t", "-o", "t.csv"), ">&-", 0, "2 rows written to t.csv"),
+        (("scan", "t", "-o", "t.csv"), ">&- 2>&-", 0, ""),
+        (("scan", "nosuch"), "2>&-", 2, ""),
+    ],
+)
+def test_a_stream_that_is_closed_is_one_that_takes_nothing(
+    tmp_path: Path, words: tuple[str, ...], closed: str, code: int, said: str
+) -> None:
+    """What cannot be printed is one line and exit code 1; who prints nothing ends with 0."""
+    table_of(tmp_path / "t", {"id": [1, 2]})
+    line = f"exec {shlex.join(command(*words))} {closed}"
+    done = subprocess.run(
+        ["/bin/sh", "-c", line], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert (done.returncode, done.stdout) == (code, "")
+    assert done.stderr.startswith(said)
+    assert "Traceback" not in done.stderr
 
 
 def _hear_signals() -> None:
