@@ -32,6 +32,8 @@ class _Version(NamedTuple):
     sequence: Sequence[Any]
     number: int
     run: int
+    depth: int
+    is_whole: bool
     row: Row
 
     @property
@@ -49,6 +51,7 @@ def merged_rows(unit: ReadUnit, runs: Runs, wanted: pa.Schema, gone: Gone) -> It
     for number, run in enumerate(runs.runs):
         before: tuple[Any, ...] | None = None
         for file in run:
+            depth, is_whole = _depth(file)
             out = gone(file)
             for at, row in enumerate(file_rows(file, read_schema)):
                 if at in out:
@@ -59,11 +62,29 @@ def merged_rows(unit: ReadUnit, runs: Runs, wanted: pa.Schema, gone: Gone) -> It
                     raise InputError(f"{file.name}: the keys of its run do not ascend at row {at}")
                 before = key
                 order = [row.get(name) for name in rules.sequence]
-                keys.setdefault(key, []).append(_Version(order, row[_SEQUENCE], number, row))
+                version = _Version(order, row[_SEQUENCE], number, depth, is_whole, row)
+                keys.setdefault(key, []).append(version)
     for versions in keys.values():
-        left = rules.merged(versions)
+        left = rules.merged(_that_count(versions))
         if left is not None:
             yield left
+
+
+def _depth(file: UnitFile) -> tuple[int, bool]:
+    """The level of a file, and whether its rows were looked up in deeper ones as it was written."""
+    given = stated(file.open)
+    entry = given["entry"]
+    options = given["schemas"].load(entry.schema_id).options
+    words = (options.get(name, "") for name in ("deletion-vectors.enabled", "force-lookup"))
+    looks_up = any(word.lower() == "true" for word in words)
+    looks_up = looks_up or options.get("changelog-producer", "").lower() == "lookup"
+    return entry.level, looks_up and entry.level > 0
+
+
+def _that_count(versions: list[_Version]) -> list[_Version]:
+    """Without those that a row of a level less deep has in it."""
+    least = min((one.depth for one in versions if one.is_whole), default=None)
+    return [one for one in versions if least is None or one.depth <= least]
 
 
 class _Rules:

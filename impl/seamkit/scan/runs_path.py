@@ -356,6 +356,8 @@ class _Combined(_Merging):
         """Rows that are alone in their key as they are, and what becomes of the others."""
         rule = self._changes.rule
         assert not isinstance(rule, str)
+        if self._changes.whole:
+            merged = _without_taken_in(merged, self._changes)
         rows = self._taken(merged, self._read.names)
         kinds = self._kinds(rows)
         retracts = np.zeros(len(merged.rows), np.bool_) if kinds is None else (kinds & 1) == 1
@@ -370,6 +372,18 @@ class _Combined(_Merging):
             own = rows.filter(pa.array(several))
             first = np.flatnonzero(merged.marks[several]).astype(np.int32)
             yield rule.merge(own, first, pa.array(retracts[several]))
+
+
+def _without_taken_in(merged: MergedRows, changes: Runs) -> MergedRows:
+    """Without rows that a row of their key has in it, of a run that lies less deep."""
+    keys = np.cumsum(merged.marks) - 1
+    depths = np.array(changes.depths)
+    bounds = np.full(len(depths), max(changes.depths))
+    bounds[list(changes.whole)] = depths[list(changes.whole)]
+    least = np.minimum.reduceat(bounds[merged.runs], np.flatnonzero(merged.marks))
+    kept = depths[merged.runs] <= least[keys]
+    marks = np.diff(keys[kept], prepend=-1) != 0
+    return MergedRows(merged.runs[kept], merged.rows[kept], marks)
 
 
 def row_kinds(column: pa.Array, where: str) -> npt.NDArray[np.int8]:

@@ -367,6 +367,9 @@ class Runs:
         ignores_retracts: whether they are passed over, as if they were not there.
         rule: which row of a key is left, or what they become together.
         masks: rows of files that are gone before anything is merged, by name of the file.
+        whole: numbers of runs whose rows have in them what deeper runs have of their keys; it says
+            nothing where one row of a key is left.
+        depths: of each run how deep it lies, where there are such.
     """
 
     runs: Sequence[Sequence[UnitFile]]
@@ -378,8 +381,14 @@ class Runs:
     ignores_retracts: bool = False
     rule: Literal["last", "first"] | Combine = "last"
     masks: Mapping[str, Mask] = field(default_factory=dict)
+    whole: Sequence[int] = ()
+    depths: Sequence[int] = ()
 
     def __post_init__(self) -> None:
+        if self.whole and (
+            len(self.depths) != len(self.runs) or not set(self.whole) <= set(range(len(self.runs)))
+        ):
+            raise ValueError(f"{self.depths} of {counted(len(self.runs), 'run')}, {self.whole}")
         if not self.runs or not self.keys or not 0 <= self.descending <= len(self.order):
             raise ValueError(
                 f"{counted(len(self.runs), 'run')} by {counted(len(self.keys), 'key')}, "

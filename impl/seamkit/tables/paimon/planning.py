@@ -297,6 +297,20 @@ class Planner:
             read_options(self.schemas.load(file.schema_id)).skips_level_0 for file in files
         )
 
+    def _looked_up(self, section: Section) -> Sequence[int]:
+        """The runs that were made of rows of level 0 and of what deeper runs had of their keys.
+
+        Paimon's `LookupMergeFunction` goes by the newest options, whatever wrote the files.
+        """
+        if self.options.engine in _ROW_LEFT:
+            return ()
+        return [
+            number
+            for number, run in enumerate(section.runs)
+            if run[0].level
+            and all(read_options(self.schemas.load(one.schema_id)).looks_up for one in run)
+        ]
+
     def _may_retract(self, file: FileEntry) -> bool:
         """Whether a file may have retracts, as far as its manifest can be believed.
 
@@ -378,6 +392,8 @@ class Planner:
             ignores_retracts=options.ignores_deletes,
             rule=_ROW_LEFT.get(options.engine) or merge_rule(self.schema, options),
             masks=masks,
+            whole=self._looked_up(section),
+            depths=[run[0].level for run in section.runs],
         )
         return ReadUnit(
             name=f"{folder}, section {number}",

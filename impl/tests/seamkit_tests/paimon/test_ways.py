@@ -397,3 +397,21 @@ def test_maps_that_are_laid_out_in_columns_are_refused_by_name(tmp_path: Path) -
     rewrite_manifests(table, resized)
     with pytest.raises(RefusedError, match=f"the map '{name}' .*shared-shredding"):
         rows_of_table(table)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "first"), [("false", "true", 8), ("true", "false", 7), ("true", "true", 7)]
+)
+def test_rows_were_looked_up_if_their_own_schema_says_so(
+    before: str, now: str, first: int, tmp_path: Path
+) -> None:
+    """Whatever the newest one says: a file without look-ups has its own values alone."""
+    table = unpack_paimon("core-lookup-sum", tmp_path)
+    for number, value in (("0", before), ("1", now)):
+        file = table / "schema" / f"schema-{number}"
+        schema = json.loads(file.read_text("utf-8"))
+        schema["options"]["force-lookup"] = value
+        file.write_text(json.dumps(schema), "utf-8")
+    for scan in (PaimonTable(str(table)).scan(), PaimonTable(str(table)).scan(threads=1)):
+        rows = scan.to_table().sort_by("k").to_pydict()
+        assert rows == {"k": [1, 2, 3, 4], "n": [first, 30, 5, 7]}

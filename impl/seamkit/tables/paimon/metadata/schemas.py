@@ -81,6 +81,8 @@ _READ = (
     "deletion-vectors.enabled",
     "deletion-vectors.merge-on-read",
     "data-evolution.enabled",
+    "changelog-producer",
+    "force-lookup",
     FALLBACK,
     "index-file-in-data-file-dir",
     "num-levels",
@@ -127,6 +129,7 @@ class ReadOptions:
         highest_level: the level that full compactions write.
         vectors_beside_data: whether files of vectors lie in the folders of data files.
         evolves: whether columns of a row may lie in several files, and rows have ids for it.
+        looks_up: whether compactions look rows of level 0 up in the levels that they leave alone.
     """
 
     engine: str
@@ -138,6 +141,7 @@ class ReadOptions:
     highest_level: int
     vectors_beside_data: bool
     evolves: bool
+    looks_up: bool
 
     @property
     def skips_level_0(self) -> bool:
@@ -172,6 +176,9 @@ def read_options(schema: TableSchema) -> ReadOptions:
         highest_level=_highest_level(options, where),
         vectors_beside_data=_flag(options, "index-file-in-data-file-dir", where),
         evolves=_flag(options, "data-evolution.enabled", where),
+        looks_up=options.get("changelog-producer", "none").lower() == "lookup"
+        or _flag(options, "deletion-vectors.enabled", where)
+        or _flag(options, "force-lookup", where),
     )
 
 
