@@ -54,6 +54,7 @@ _TRUNCATE = re.compile(r"truncate\[(\d{1,9})\]")
 _KEEPS_NULL = re.compile(r"identity|year|month|day|hour|(truncate|bucket)\[\d{1,9}\]")
 BUCKET = re.compile(r"bucket\[([1-9]\d{0,8})\]")
 _EPOCH = dt.datetime(1970, 1, 1)
+_SECOND = dt.timedelta(seconds=1)
 _FIRST_YEAR, _LAST_YEAR = 1, 9998
 _MOST_INT = (1 << 31) - 1
 _DECIMAL_BYTES = 16
@@ -74,7 +75,10 @@ def values_of(
         # Iceberg up to 0.10 rounded moments before 1970 up, so those of the period before may be
         # in it; see the library's `ProjectionUtil.fixInclusiveTimeProjection`.
         first -= 1
-    return _moment(start(first), kind), _moment(start(value + 1), kind)
+    beyond = start(value + 1)
+    if beyond == _EPOCH:  # times of the second before it, as files in ORC give them back
+        beyond += _SECOND
+    return _moment(start(first), kind), _moment(beyond, kind)
 
 
 def _truncated(
@@ -378,8 +382,11 @@ def _has_other_hashes(value: Any) -> bool:
     """Whether writers are known to have hashed a value otherwise than they should have.
 
     Iceberg up to 0.11 did so of texts with characters beyond U+FFFF, and of decimals below zero
-    iceberg-go up to 0.4 and iceberg-rust up to 0.8.
+    iceberg-go up to 0.4 and iceberg-rust up to 0.8. Times of the first second of 1970 may have
+    been given to a writer of ORC as those of the second before.
     """
+    if isinstance(value, dt.datetime):
+        return _EPOCH <= value.replace(tzinfo=None) < _EPOCH + _SECOND
     if isinstance(value, Decimal):
         return value < 0
     return isinstance(value, str) and max(value, default="") > "\uffff"

@@ -364,6 +364,34 @@ def test_chars_of_imported_orc_may_have_bounds_with_their_blanks(
     assert rows == [other]
 
 
+@pytest.mark.parametrize(
+    ("transform", "value"),
+    # The bucket is another one than that of these times, as of those of 1969.
+    [*((word, -1) for word in ("year", "month", "day", "hour")), ("bucket[1000000]", 5)],
+)
+@pytest.mark.parametrize("zone", ["", "tz"])
+def test_times_of_the_second_before_1970_in_orc_are_found_in_the_second_after(
+    transform: str, value: int, zone: str, tmp_path: Path
+) -> None:
+    """Java's library cuts their seconds towards 1970, so they are read: partitions tell others."""
+    column = {"id": 1, "name": "x", "required": False, "type": f"timestamp{zone}"}
+    by = {"source-id": 1, "field-id": 1000, "name": "p", "transform": transform}
+    table = _InOrc(tmp_path / "t", [column], [by])
+    numbers, kind = [1, 999_999], pa.timestamp("us", "UTC" if zone else None)
+    rows = pa.table({"x": pa.array(numbers, kind)})
+    made = MadeFile("a.orc", rows, partition={"p": value}, changed={"file_format": "ORC"})
+    table.commit(MadeCommit([made]))
+    opened = IcebergTable(str(table.folder))
+    for number in numbers:
+        moment = pa.scalar(number, kind)
+        for condition in (pc.field("x") == moment, pc.field("x") >= moment):
+            found = opened.scan(filter=condition).to_table()["x"].cast(pa.int64()).to_pylist()
+            assert number in found, condition
+    if value < 0:
+        later = pc.field("x") >= pa.scalar(1_000_000, kind)
+        assert "pruned" in opened.scan(filter=later).explain()
+
+
 def test_bounds_of_shapes_rule_nothing_out(tmp_path: Path) -> None:
     """They are corners of a box, not the least and the greatest bytes."""
     column = {"id": 2, "name": "x", "required": False, "type": "geometry"}
