@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +14,7 @@ import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
 from seambase.errors import InputError
-from seambase.filters import all_of
+from seambase.filters import all_of, filter_text
 from seamkit.files.footers.chunks import (
     bound_of,
     bounds_count,
@@ -88,6 +89,15 @@ def or_null(comparison: pc.Expression, column: pc.Expression, *, nullable: bool)
     return comparison | column.is_null() if nullable else comparison
 
 
+def compares_nan(condition: pc.Expression) -> bool:
+    """Whether a condition has NaN in it, of which pyarrow's datasets reason wrongly.
+
+    They take `x < NaN` for true wherever they know a bound of x, so that `not x < NaN`, which all
+    rows meet, would leave out every file. A column of that name is taken for it, too.
+    """
+    return re.search(r"\bnan\b", filter_text(condition)) is not None
+
+
 def that_may_match(
     guarantees: Sequence[pc.Expression | None], condition: pc.Expression, schema: pa.Schema
 ) -> list[int]:
@@ -96,6 +106,8 @@ def that_may_match(
     pyarrow's datasets do the reasoning: a guarantee is to them what all rows of a file have in
     common. No file is opened. A guarantee is None where nothing is known.
     """
+    if compares_nan(condition):
+        return list(range(len(guarantees)))
     import pyarrow.dataset as ds
 
     format_, nowhere = ds.ParquetFileFormat(), pafs.LocalFileSystem()

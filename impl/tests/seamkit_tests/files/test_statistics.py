@@ -134,6 +134,47 @@ def test_ranges_of_floating_point_numbers_leave_no_nan_out(
     assert reader.row_groups_that_may_match(no_ones, whole.schema) == []
 
 
+_I = pc.field("i")
+_WITH_NAN = [
+    ~(_I < _NAN),
+    ~(_I <= _NAN),
+    ~((_I < _NAN) & _I.is_valid()),
+    (_I > 7) | ~(pc.scalar(pa.scalar(_NAN, pa.float32())) >= _I),
+    ~(pc.scalar(_NAN) > _I),
+    ~(_I > _NAN),
+    _I != _NAN,
+]
+
+
+@pytest.mark.parametrize("condition", _WITH_NAN, ids=str)
+def test_a_comparison_with_nan_rules_out_no_row_that_meets_its_negation(
+    condition: pc.Expression, tmp_path: Path
+) -> None:
+    """No number is less than NaN: all rows meet `not i < NaN`, whatever bounds of i are known."""
+    rows = pa.table({"i": [1, 2, 3], "f": [0.5, 1.5, 2.5]})
+    assert rows.filter(condition).equals(rows)
+    known = (_I >= 1) & (_I <= 3)
+    assert that_may_match([known, _I == 2, None], condition, rows.schema) == [0, 1, 2]
+    pq.write_table(rows, tmp_path / "a.parquet", row_group_size=2, write_page_index=True)
+    reader = ParquetReader(Storage(str(tmp_path)), "a.parquet")
+    for tested in (["i"], ["i", "f"]):
+        fields = rows.select(tested).schema
+        for counted in (None, ["i"]):
+            assert reader.row_groups_that_may_match(condition, fields, counted) == [0, 1]
+    columns = {"i": "bigint", "f": "double"}
+    table = seamkit.HiveTable(str(tmp_path), columns=columns, file_format="parquet")
+    assert table.to_arrow(filter=condition).equals(rows)
+    assert table.scan().dataset().to_table(filter=condition).num_rows == 3
+    assert table.count_rows(filter=condition) == 3
+
+
+def test_a_text_or_a_name_that_begins_as_nan_does_rules_out_as_others_do() -> None:
+    """Only NaN itself is reasoned of wrongly."""
+    schema = pa.schema([("nano", pa.int64()), ("x", pa.string())])
+    known = [(pc.field("nano") >= 5) & (_X >= "nanny"), pc.field("nano") == 1]
+    assert that_may_match(known, (pc.field("nano") < 3) | (_X == "nana"), schema) == [1]
+
+
 _MICROS_A_DAY = 86_400_000_000
 
 
