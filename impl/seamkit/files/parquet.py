@@ -61,9 +61,9 @@ from seamkit.files.spreading import long_dictionaries, rows_at_once, texts_withi
 from seamkit.files.statistics import (
     FileStatistics,
     FooterBounds,
-    compares_nan,
     footer_statistics,
     guarantee_of,
+    is_misjudged,
     that_may_match,
 )
 from seamkit.files.storage import Storage, read_part
@@ -686,7 +686,7 @@ class ParquetReader(FileReader):
         Ranges of floating-point numbers say nothing of NaN, which pyarrow does not think of: it
         would leave out rows that are NaN for `is_nan(x)`, and for `x != 5` where all others are 5.
         """
-        if compares_nan(condition) or (counted is None and len(alike) < len(schema)):
+        if is_misjudged(condition, schema) or (counted is None and len(alike) < len(schema)):
             return list(range(self.num_row_groups))
         own = self._file.schema_arrow
         try:

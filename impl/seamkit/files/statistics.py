@@ -89,13 +89,20 @@ def or_null(comparison: pc.Expression, column: pc.Expression, *, nullable: bool)
     return comparison | column.is_null() if nullable else comparison
 
 
-def compares_nan(condition: pc.Expression) -> bool:
-    """Whether a condition has NaN in it, of which pyarrow's datasets reason wrongly.
+def is_misjudged(condition: pc.Expression, schema: pa.Schema) -> bool:
+    """Whether pyarrow's datasets reason of a condition otherwise than its rows are tested.
 
     They take `x < NaN` for true wherever they know a bound of x, so that `not x < NaN`, which all
-    rows meet, would leave out every file. A column of that name is taken for it, too.
+    rows meet, would leave out every file. A column of that name is taken for it, too. Times in a
+    list are cut to days where a row's day is looked for among them, but not where bounds are.
     """
-    return re.search(r"\bnan\b", filter_text(condition)) is not None
+    text = filter_text(condition)
+    if "{value_set=timestamp" in text and any(
+        pa.types.is_date(field.type) and f"is_in({field.name}, {{value_set=timestamp" in text
+        for field in schema
+    ):
+        return True
+    return re.search(r"\bnan\b", text) is not None
 
 
 def that_may_match(
@@ -106,7 +113,7 @@ def that_may_match(
     pyarrow's datasets do the reasoning: a guarantee is to them what all rows of a file have in
     common. No file is opened. A guarantee is None where nothing is known.
     """
-    if compares_nan(condition):
+    if is_misjudged(condition, schema):
         return list(range(len(guarantees)))
     import pyarrow.dataset as ds
 

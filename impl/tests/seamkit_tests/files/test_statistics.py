@@ -168,6 +168,28 @@ def test_a_comparison_with_nan_rules_out_no_row_that_meets_its_negation(
     assert table.count_rows(filter=condition) == 3
 
 
+@pytest.mark.parametrize("zone", [None, "Asia/Kathmandu"])
+def test_a_list_of_times_leaves_a_day_the_file_that_its_rows_meet(
+    zone: str | None, tmp_path: Path
+) -> None:
+    """Pyarrow cuts listed times to days as it tests a row; bounds of days rule out no such row."""
+    rows = pa.table({"d": pa.array([0, 1, 2], pa.date32()), "i": [1, 2, 3]})
+    noon = pa.array([43_200_000_000], pa.timestamp("us", zone))
+    pq.write_table(rows, tmp_path / "a.parquet", row_group_size=2)
+    columns = {"d": "date", "i": "bigint"}
+    table = seamkit.HiveTable(str(tmp_path), columns=columns, file_format="parquet")
+    reader = ParquetReader(Storage(str(tmp_path)), "a.parquet")
+    for found in (pc.field("d").isin(noon), pc.field("d").isin(noon) | (_I > 9)):
+        assert rows.filter(found)["i"].to_pylist() == [1]
+        assert table.to_arrow(filter=found)["i"].to_pylist() == [1]
+        assert table.scan().dataset().to_table(filter=found)["i"].to_pylist() == [1]
+        assert reader.row_groups_that_may_match(found, rows.schema, ["d", "i"]) == [0, 1]
+    # Lists of other columns rule out what they did.
+    schema = pa.schema([("t", noon.type), ("d", pa.date32())])
+    early = pc.field("t") < noon[0]
+    assert that_may_match([early], pc.field("t").isin(noon), schema) == []
+
+
 def test_a_text_or_a_name_that_begins_as_nan_does_rules_out_as_others_do() -> None:
     """Only NaN itself is reasoned of wrongly."""
     schema = pa.schema([("nano", pa.int64()), ("x", pa.string())])
