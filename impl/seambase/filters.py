@@ -106,7 +106,7 @@ def _kernel_problem(fields: Sequence[pa.Field], expression: pc.Expression) -> st
     nulls = pa.table([pa.nulls(1, field.type) for field in fields], [f.name for f in fields])
     try:
         nulls.filter(expression)
-    except pa.ArrowInvalid as error:
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         if "timestamp with timezone" in str(error):
             return (
                 "a time with a zone and one without do not compare; give the datetime a tzinfo if "

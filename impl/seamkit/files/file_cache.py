@@ -138,6 +138,8 @@ def keep_on_disk(folder: str | PathLike[str] | None, most_bytes: int = DISK_BYTE
     """
     if isinstance(most_bytes, bool) or not isinstance(most_bytes, int) or most_bytes < 1:
         raise UsageError(f"most_bytes is {most_bytes!r}: a whole number from 1 on is meant")
+    if not isinstance(folder, str | PathLike | None):
+        raise UsageError(f"folder is {folder!r}: a path or None is meant")
     KEPT.folder = None if folder is None else KeptOnDisk.at(folder, most_bytes)
 
 

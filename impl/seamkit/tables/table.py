@@ -11,6 +11,7 @@ import datetime as dt
 import functools
 import inspect
 import itertools
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -309,7 +310,9 @@ class Table(Hinted, ABC):
             isinstance(limit, bool) or not isinstance(limit, int) or limit < 0
         ):
             raise UsageError(f"limit is {limit!r}: a whole number from 0 on is meant")
-        return Listing(TableState, itertools.islice(self._states(), limit))
+        return Listing(
+            TableState, itertools.islice(self._states(), limit and min(limit, sys.maxsize))
+        )
 
     def files(self, as_of: Moment | None = None) -> Listing[TableFile]:
         """The files that a snapshot reads, each once, those that change others behind them.

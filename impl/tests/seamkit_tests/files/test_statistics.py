@@ -172,7 +172,7 @@ def test_a_comparison_with_nan_rules_out_no_row_that_meets_its_negation(
 def test_a_list_of_times_leaves_a_day_the_file_that_its_rows_meet(
     zone: str | None, tmp_path: Path
 ) -> None:
-    """Pyarrow cuts listed times to days as it tests a row; bounds of days rule out no such row."""
+    """Listed times are cut to days to test a row; bounds of days rule out no row that is met."""
     rows = pa.table({"d": pa.array([0, 1, 2], pa.date32()), "i": [1, 2, 3]})
     noon = pa.array([43_200_000_000], pa.timestamp("us", zone))
     pq.write_table(rows, tmp_path / "a.parquet", row_group_size=2)

@@ -220,6 +220,15 @@ def test_a_time_without_a_zone_is_held_against_none_that_has_one(name: str, tmp_
     assert found == table.scan(filter=f"\"{zoned}\" >= '2024-01-01 00:00:00+00'").count_rows()
 
 
+@pytest.mark.parametrize("given", [pc.field("k"), pc.field("k") + 1], ids=str)
+def test_a_filter_that_is_no_condition_is_refused(given: pc.Expression, tmp_path: Path) -> None:
+    """A number says of no row whether it is wanted."""
+    table = opened("delta/change-feed", tmp_path)
+    for asked in (table.count_rows, table.scan):
+        with pytest.raises(seamkit.UsageError, match=r"does not fit the columns: .* bool"):
+            asked(filter=given)
+
+
 def test_names_of_columns_may_come_from_an_iterator(tmp_path: Path) -> None:
     """What can be gone through once is a list of names, too; what is none is refused."""
     table: Any = opened("delta/vectors-several", tmp_path)

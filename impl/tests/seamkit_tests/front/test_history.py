@@ -190,6 +190,7 @@ def test_a_hive_table_has_no_past(tmp_path: Path) -> None:
     table = opened("hive/orc-evolved", tmp_path)
     assert table.history() == []
     assert repr(table.history()) == "none (kind, name, time, operation)"
+    assert table.history(limit=0) == table.history(limit=1 << 70) == []
     with pytest.raises(seamkit.UsageError, match="limit is -1"):
         table.history(limit=-1)
     with pytest.raises(seamkit.UsageError, match="a Hive table has no past"):

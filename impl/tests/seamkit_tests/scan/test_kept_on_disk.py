@@ -507,3 +507,12 @@ def test_absurd_bounds_are_refused(tmp_path: Path, absurd: Any) -> None:
     with pytest.raises(seamkit.UsageError, match="most_bytes"):
         seamkit.keep_on_disk(tmp_path / "kept", absurd)
     assert not (tmp_path / "kept").exists()
+
+
+@pytest.mark.parametrize("folder", [5, True, b"kept", ["kept"]], ids=str)
+def test_what_is_no_path_is_no_folder_to_keep_in(folder: Any) -> None:
+    """What was kept before goes on."""
+    before = KEPT.folder
+    with pytest.raises(seamkit.UsageError, match=r"folder is .*: a path or None is meant"):
+        seamkit.keep_on_disk(folder)
+    assert KEPT.folder is before
