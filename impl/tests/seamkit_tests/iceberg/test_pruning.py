@@ -95,8 +95,9 @@ def test_a_value_falls_into_the_bucket_that_spark_put_it_in(column: str, tmp_pat
     )
     found = [buckets.numbers(pc.field(column) == value) for value in _VALUES[column]]
     assert not Counter(number for one in found for number in one or ()) - spark
-    # Writers are known to have hashed decimals below zero otherwise.
-    sure = [one for one, value in zip(found, _VALUES[column], strict=True) if value != _BELOW]
+    # Writers are known to have hashed decimals below zero otherwise, and 1970's first second.
+    doubted = (_BELOW, *_VALUES["ts"][:1], *_VALUES["z"][:1])
+    sure = [one for one, value in zip(found, _VALUES[column], strict=True) if value not in doubted]
     assert all(one is not None and len(one) == 1 for one in sure)
     for value in _VALUES[column]:
         assert table.scan(filter=pc.field(column) == value, threads=1).count_rows() == 1
