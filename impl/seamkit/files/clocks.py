@@ -24,7 +24,7 @@ UTC = frozenset(("", "UTC", "GMT", "Etc/UTC", "Etc/GMT", "Z"))
 _SECOND_NS, _DAY_NS = 10**9, 86_400 * 10**9
 _OFFSETS_NS = OFFSETS_DAY * _DAY_NS
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-_YEAR = [dt.datetime(2025, 1, 1, tzinfo=dt.UTC) + dt.timedelta(days) for days in range(0, 365, 7)]
+_TODAY = dt.datetime(2025, 1, 1, tzinfo=dt.UTC)
 
 
 class _Rules(NamedTuple):
@@ -61,8 +61,8 @@ class _Rules(NamedTuple):
             own = shown(middle)
             same = (own.utcoffset(), own.tzname()) == (noon.utcoffset(), noon.tzname())
             before, after = (middle, after) if same else (before, middle)
-        least = min(map(_ahead, (moment.astimezone(clock) for moment in _YEAR)))
-        return cls(_ahead(noon), _ahead(shown(after)), after * _SECOND_NS, least)
+        year = [(_TODAY + dt.timedelta(days)).astimezone(clock) for days in range(0, 365, 7)]
+        return cls(_ahead(noon), _ahead(shown(after)), after * _SECOND_NS, min(map(_ahead, year)))
 
 
 def _ahead(time: dt.datetime) -> int:

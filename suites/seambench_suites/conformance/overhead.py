@@ -27,6 +27,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -136,6 +137,7 @@ class _Watched:
         return self._clock.timed(self._inner.__exit__, *error)
 
 
+@cache
 def _cost(calls: int = 20_000) -> float:
     """Processor seconds that a call costs because it is timed, beside what is noted of it."""
     clock, result = _Clock(), [pa.record_batch({"a": [1]})]

@@ -293,9 +293,11 @@ class Planner:
             return False
         if len({file.level for file in files}) == 1:
             return True
-        return self.options.skips_level_0 and all(
-            read_options(self.schemas.load(file.schema_id)).skips_level_0 for file in files
-        )
+        return self.options.skips_level_0 and all(one.skips_level_0 for one in self._then(files))
+
+    def _then(self, files: Sequence[FileEntry]) -> list[ReadOptions]:
+        """The options of the schemas by which files were written."""
+        return [read_options(self.schemas.load(n)) for n in sorted({f.schema_id for f in files})]
 
     def _looked_up(self, section: Section) -> Sequence[int]:
         """The runs that were made of rows of level 0 and of what deeper runs had of their keys.
@@ -307,8 +309,7 @@ class Planner:
         return [
             number
             for number, run in enumerate(section.runs)
-            if run[0].level
-            and all(read_options(self.schemas.load(one.schema_id)).looks_up for one in run)
+            if run[0].level and all(one.looks_up for one in self._then(run))
         ]
 
     def _may_retract(self, file: FileEntry) -> bool:
