@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -69,6 +70,17 @@ def filter_text(expression: pc.Expression) -> str:
         return "is_in(...)"
 
 
+@contextmanager
+def values_fit(expression: pc.Expression | None) -> Iterator[None]:
+    """An error of Arrow's of a value, such as one that a cast does not fit, names the filter."""
+    try:
+        yield
+    except pa.ArrowException as error:
+        shown = "" if expression is None else filter_text(expression)
+        reason = str(error).splitlines()[0]
+        raise UsageError(f"the filter {shown} does not fit the values: {reason}") from error
+
+
 def apply_filter(
     reader: pa.RecordBatchReader, expression: pc.Expression | None, columns: Sequence[str]
 ) -> pa.RecordBatchReader:
@@ -94,7 +106,8 @@ def _filtered(
             if expression is None:
                 yield batch.select(names)
                 continue
-            kept = pa.Table.from_batches([batch]).filter(expression)
+            with values_fit(expression):
+                kept = pa.Table.from_batches([batch]).filter(expression)
             for part in kept.to_batches():
                 yield part.select(names)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -702,8 +703,9 @@ class ParquetReader(FileReader):
                 and self.counts_nulls
             ):
                 fragment = self._kept("fragment", self._footer_alone)
-                left = fragment.subset(filter=condition, schema=schema).row_groups
-                return self._with_contradicting({group.id for group in left}, alike)
+                with suppress(pa.ArrowInvalid):  # of a bound as what the condition casts it to
+                    left = fragment.subset(filter=condition, schema=schema).row_groups
+                    return self._with_contradicting({group.id for group in left}, alike)
             known = pa.schema([own.field(n) for n in alike if counted is None or n in counted])
             guarantees = [
                 guarantee_of(footer_statistics(self._file, known, [group]))

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from seambase.errors import InputError
+from seambase.errors import InputError, UsageError
 from seambase.wording import counted
 from seamkit.core.border import array_of, batch_of
 from seamkit.core.tasks import Once, Turns, begun, read_ahead
@@ -337,7 +337,7 @@ class _UnitEvents:
             if self._true is None and not self._fails:
                 try:
                     self._true = self._test(self.events.data)
-                except pa.ArrowException:
+                except UsageError:
                     # It may be a row that another event replaces, whose value does not matter.
                     self._fails = True
         if self._true is not None:

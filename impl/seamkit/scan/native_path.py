@@ -16,6 +16,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seambase.errors import UsageError
+from seambase.filters import values_fit
 from seamkit.core.border import array_of, batch_of, repeated
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.pages.paged import PagedFile, paged_file
@@ -286,7 +288,7 @@ def _truths(batch: pa.RecordBatch, condition: pc.Expression | None, there: pa.Ar
     """Which rows are there and meet the condition, which may fail on those that are not."""
     try:
         return pc.and_(condition_truths(batch, condition), there)
-    except pa.ArrowException:
+    except UsageError:
         left = condition_truths(batch.filter(there), condition)
         return pc.replace_with_mask(there, there, left)
 
@@ -301,7 +303,8 @@ def condition_truths(batch: pa.RecordBatch, condition: pc.Expression | None) -> 
     )
     source = Declaration("table_source", TableSourceNodeOptions(table))
     project = Declaration("project", ProjectNodeOptions([condition], ["truths"]), [source])
-    return project.to_table(use_threads=False).column("truths").combine_chunks()
+    with values_fit(condition):
+        return project.to_table(use_threads=False).column("truths").combine_chunks()
 
 
 def _column(name: str, selected: pa.RecordBatch, own: pa.Table, wanted: Wanted) -> pa.Array:

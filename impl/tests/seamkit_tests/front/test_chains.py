@@ -229,6 +229,39 @@ def test_a_filter_that_is_no_condition_is_refused(given: pc.Expression, tmp_path
             asked(filter=given)
 
 
+@pytest.mark.parametrize("literal", [1.5, pa.scalar(1.5, pa.float32())], ids=["double", "float"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "delta/types",
+        "delta/deltalake-types",
+        "iceberg/types-avro",
+        "iceberg/types-orc",
+        "paimon/append-types-parquet",
+        "hive/duckdb-types",
+        "hudi/mor-v9-types",
+    ],
+)
+def test_a_value_that_the_type_of_a_filter_does_not_hold_is_told(
+    name: str, literal: object, tmp_path: Path
+) -> None:
+    """Arrow compares no integer with a fraction where that would round it; SQL does.
+
+    It is the filter that does not fit, where the rows are tested as where bounds are; no file is
+    broken.
+    """
+    table = opened(name, tmp_path)
+    scan = table.scan(["l"], filter=pc.field("l") >= literal)
+    for read in (scan.to_table, scan.count_rows, scan.dataset().to_table):
+        with pytest.raises(
+            seamkit.UsageError, match=r"filter \(l >= 1.5\) does not fit the values"
+        ):
+            read()
+    above = [value for value in table.to_arrow(["l"])["l"].to_pylist() if value and value >= 2]
+    assert above
+    assert sorted(table.to_arrow(["l"], filter="l >= 1.5")["l"].to_pylist()) == sorted(above)
+
+
 def test_names_of_columns_may_come_from_an_iterator(tmp_path: Path) -> None:
     """What can be gone through once is a list of names, too; what is none is refused."""
     table: Any = opened("delta/vectors-several", tmp_path)
