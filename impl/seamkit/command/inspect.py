@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from seambase.command.terminal import JSON_SCHEMA, parse_options, plain_text, print_json
 from seambase.errors import InputError, RefusedError, UsageError
-from seamkit.command.page import read_file
+from seamkit.command.scan import read_file
 
 if TYPE_CHECKING:
     from seambase.serde import SerdeRequest

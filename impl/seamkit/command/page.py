@@ -12,7 +12,7 @@ from seambase.command.terminal import parse_options
 from seambase.errors import InputError, RefusedError, SeambenchError, UnavailableError, UsageError
 from seambase.wording import counted
 from seambase.written import whole_file
-from seamkit.command.scan import show_rows
+from seamkit.command.scan import read_file, show_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -147,14 +147,6 @@ def _named(error: SeambenchError, file: str) -> SeambenchError:
     kinds = (UsageError, InputError, RefusedError, UnavailableError)
     kind = next((kind for kind in kinds if isinstance(error, kind)), SeambenchError)
     return kind(str(error) if str(error).startswith(f"{file}: ") else f"{file}: {error}")
-
-
-def read_file(file: Path) -> bytes:
-    """A file that was named on the command line."""
-    try:
-        return file.read_bytes()
-    except OSError as error:
-        raise UsageError(f"{file}: not readable ({error.strerror})") from error
 
 
 def _batches(file: Path, request: SerdeRequest) -> list[pa.RecordBatch]:

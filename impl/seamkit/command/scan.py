@@ -139,14 +139,20 @@ def scan_of_plan(given: argparse.Namespace) -> Scan:
     for name in (*READING, "allow", "limit"):
         if getattr(given, name) not in (None, False, []):
             raise UsageError(f"--{name.replace('_', '-')} means nothing with --unit")
-    file = Path(given.unit)
-    try:
-        size = file.stat().st_size
-        if size > _MOST_BYTES:
-            raise InputError(f"{file}: {counted(size, 'byte')}, more than a plan may have")
-        text = file.read_bytes()
-    except OSError as error:
-        raise UsageError(f"--unit {file}: not readable ({error.strerror})") from error
+    text = read_file(Path(given.unit), is_bounded=True)
     return scan_from_json(
-        text, storage_options(given) or None, units=given.index or None, where=str(file)
+        text, storage_options(given) or None, units=given.index or None, where=given.unit
     )
+
+
+def read_file(file: Path, *, is_bounded: bool = False) -> bytes:
+    """A file that was named on the command line; only what has a length may be of any."""
+    try:
+        with file.open("rb") as opened:
+            most = _MOST_BYTES if is_bounded else max(_MOST_BYTES, file.stat().st_size)
+            content = opened.read(most + 1)
+    except OSError as error:
+        raise UsageError(f"{file}: not readable ({error.strerror})") from error
+    if len(content) > most:
+        raise InputError(f"{file}: more than {counted(most, 'byte')}, which it may have at most")
+    return content

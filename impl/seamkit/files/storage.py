@@ -91,9 +91,10 @@ def _host(root: str) -> tuple[str, str]:
 
 def _checked_allow(allow: Sequence[str]) -> tuple[str, ...]:
     """Folders that metadata may name, those of this machine as paths."""
-    if isinstance(allow, str) or not all(isinstance(one, str) and one for one in allow):
+    named = [*allow] if isinstance(allow, Iterable) else [""]
+    if isinstance(allow, str) or not all(isinstance(one, str) and one for one in named):
         raise UsageError(f"allow is {allow!r}: a list of addresses is meant, such as s3://bucket")
-    return tuple(one if is_far(one) else _local_path(one) for one in allow)
+    return tuple(one if is_far(one) else _local_path(one) for one in named)
 
 
 def json_object(content: str | bytes, where: str) -> dict[str, Any]:

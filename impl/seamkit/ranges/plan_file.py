@@ -18,7 +18,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ from seambase.wording import counted
 from seamkit.files.storage import Storage
 from seamkit.ranges.codec import Decoder, Encoder
 from seamkit.scan.arguments import ScanOptions
-from seamkit.scan.scan import Scan
+from seamkit.scan.scan import Scan, checked_number
 from seamkit.scan.sql_scan import SqlScan
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.unit_tasks import ReadRows
@@ -112,10 +112,9 @@ def _written(scan: Scan, units: Sequence[int] | None) -> tuple[str, Mapping[str,
         if other is None
         else dict(zip(_READER, (other[0], encoder.encode(other[1]), other[2]), strict=True)),
     }
-    numbers = range(len(plan.units)) if units is None else units
     written = []
-    for number in numbers:
-        unit = plan.units[_checked(number, len(plan.units))]
+    for number in _numbers(units, len(plan.units)):
+        unit = plan.units[number]
         own = {name: encoder.encode(getattr(unit, name)) for name in _UNIT}
         written.append({"path": scan.path_of(unit), **own})
     text = _text({**document, "shared": encoder.shared(), "units": written})
@@ -152,11 +151,8 @@ def scan_from_json(
     roots = _Roots(planned_in, table or planned_in, storage_options, options, where)
     decoder = Decoder(where, document["shared"], roots.storage)
     listed = document["units"]
-    numbers = range(len(listed)) if units is None else units
-    picked = [listed[_checked(number, len(listed))] for number in numbers]
-    planned = [
-        _unit(decoder, one, f"unit {n}", where) for n, one in zip(numbers, picked, strict=True)
-    ]
+    numbers = _numbers(units, len(listed))
+    planned = [_unit(decoder, listed[number], f"unit {number}", where) for number in numbers]
     plan = ReadPlan(
         table=roots.table,
         schema=decoder.decode(document["schema"], pa.Schema, "schema"),
@@ -169,13 +165,13 @@ def scan_from_json(
         if isinstance(runs := unit.changes, Runs):
             _check_keys(runs, plan.schema, f"{where}: {unit.name}")
     scan = _scan(decoder, document, plan, options, where)
-    for stated, unit in zip(picked, planned, strict=True):
+    for number, unit in zip(numbers, planned, strict=True):
         below = scan.below if isinstance(scan, SqlScan) else scan
         assert isinstance(below, UnitScan)
-        if stated["path"] != below.path_of(unit):
+        if (stated := listed[number]["path"]) != below.path_of(unit):
             raise InputError(
-                f"{where}: {unit.name} is to take the path {stated['path']!r}, and its changes "
-                f"mean {below.path_of(unit)!r}"
+                f"{where}: {unit.name} is to take the path {stated!r}, and its changes mean "
+                f"{below.path_of(unit)!r}"
             )
     return scan
 
@@ -281,10 +277,13 @@ def _object(stated: Any, keys: Sequence[str], what: str) -> Mapping[str, Any]:
     return stated
 
 
-def _checked(number: int, count: int) -> int:
-    if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < count:
-        raise UsageError(f"there is no unit {number!r}: the plan has {count}, from 0 on")
-    return number
+def _numbers(units: Sequence[int] | None, count: int) -> list[int]:
+    """Those of the units that are meant, of so many."""
+    if units is None:
+        return [*range(count)]
+    if not isinstance(units, Iterable):
+        raise UsageError(f"units is {units!r}: a list of numbers is meant, such as [0, 1]")
+    return [checked_number("unit", number, count, "plan") for number in units]
 
 
 def _whole(table: str) -> str:

@@ -389,6 +389,13 @@ class Scan(Hinted, ABC):
         return f"{self.called} of {columns}; {parts}"
 
 
+def checked_number(what: str, number: object, count: int, owner: str) -> int:
+    """The number of a part or a unit, as it was given; there are so many, from 0 on."""
+    if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < count:
+        raise UsageError(f"there is no {what} {number!r}: the {owner} has {count}, from 0 on")
+    return number
+
+
 class LimitedScan(Scan):
     """At most so many rows of another scan; which, is left to chance, and to each read.
 
@@ -465,8 +472,7 @@ class LimitedScan(Scan):
 
     def part(self, number: int, columns: Sequence[str], condition: pc.Expression | None) -> Scan:
         """The only part; see `Scan.part`. The condition is for rows within the limit."""
-        if number != 0:
-            raise UsageError(f"there is no part {number} of a scan with a limit, which has one")
+        checked_number("part", number, 1, "scan with a limit")
         return self.narrowed(columns, condition)
 
     def _cut(self) -> Iterator[pa.RecordBatch]:

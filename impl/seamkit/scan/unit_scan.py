@@ -27,7 +27,7 @@ from seamkit.scan.arguments import ScanOptions
 from seamkit.scan.engine_units import engine_share, masked_unit
 from seamkit.scan.events_cache import EventsCache, UnitMatches
 from seamkit.scan.pruning import RuledOutBy, ruled_out_by, ruled_out_note, units_that_may_match
-from seamkit.scan.scan import Scan
+from seamkit.scan.scan import Scan, checked_number
 from seamkit.scan.shown import Progress
 from seamkit.scan.statistics import unit_statistics
 from seamkit.scan.unit_tasks import OtherPath, ReadRows, ReadState, UnitTasks
@@ -219,7 +219,7 @@ class UnitScan(Scan):
         """
         self._state.warnings.tell()
         piece = self._with(columns, condition)
-        units = [self.plan.units[number]]
+        units = [self.plan.units[checked_number("part", number, self.n_parts, "scan")]]
         piece.plan = replace(self.plan, units=units, again=None, warnings=())
         piece.options = replace(self.options, threads=self.options.threads or 1)
         piece._begin(self._state.warnings)

@@ -156,7 +156,8 @@ def open_table(
         UnavailableError: the library for this kind of storage is not installed.
     """
     root = table_address(path)
-    if storage_options is not None and not isinstance(storage_options, Mapping):
+    given = {} if storage_options is None else storage_options
+    if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
         raise UsageError(f"storage_options is {storage_options!r}: names and values are meant")
     if root.startswith(SCHEME):
         if format is not None:

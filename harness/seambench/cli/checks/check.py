@@ -16,6 +16,7 @@ import typer
 from seambase.command.terminal import JSON_SCHEMA, parse_bytes, print_json
 from seambase.errors import SeambenchError, UsageError
 from seambase.wording import counted
+from seambase.written import writing
 from seambench.cli.checks.choice import remember
 from seambench.cli.checks.shown import show_end, show_outcomes
 from seambench.cli.shared import completing
@@ -154,6 +155,7 @@ def check(
         _check_finding(finding, impl, as_json=as_json)
         return
     _require_choice_of_a_check(extra, words, last_failed or failed_first, write_digests)
+    _require_writable(junit)
     if classpath is not None:
         os.environ["CLASSPATH"] = classpath  # where the processes of implementations look, too
     workers = jobs or len(os.sched_getaffinity(0))
@@ -348,6 +350,18 @@ def _as_lines(outcomes: Iterable[Outcome], progress: Progress) -> list[Outcome]:
     return seen
 
 
+def _require_writable(file: Path | None) -> None:
+    """Tell before a run, which may be long, that a file could not be written after it."""
+    if file is None:
+        return
+    was_there = file.exists()
+    with writing(file):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.open("ab").close()
+    if not was_there:
+        file.unlink()
+
+
 def _write_junit(file: Path, seam: str, outcomes: Sequence[Outcome]) -> None:
     from seambench.records.junit import JUnitCase, Tag, junit
 
@@ -358,5 +372,5 @@ def _write_junit(file: Path, seam: str, outcomes: Sequence[Outcome]) -> None:
             tag = "error" if one.outcome in ("error", "crash", "timeout") else "failure"
         case = JUnitCase(one.case, tag, one.outcome, f"{one.outcome}: {one.said}", one.seconds)
         suites.setdefault(one.implementation, []).append(case)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(junit(f"seambench {seam}", suites), encoding="utf-8")
+    with writing(file):
+        file.write_text(junit(f"seambench {seam}", suites), encoding="utf-8")

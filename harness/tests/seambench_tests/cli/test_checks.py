@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from typer.testing import CliRunner, Result
 
-from seambase.errors import RefusedError
+from seambase.errors import RefusedError, UnavailableError
 from seambench.cli.app import app
 from seambench.cli.checks.choice import matches
 from seambench.cli.checks.shown import additions, groups, likeness, show_end, show_outcomes
@@ -122,6 +122,16 @@ def test_junit_has_a_case_each(checked: _Checked) -> None:
     assert (suite.get("name"), suite.get("tests"), suite.get("failures")) == (STALE, "2", "1")
     failed = [case for case in suite if case.find("failure") is not None]
     assert [case.get("name") for case in failed] == ["update"]
+
+
+@pytest.mark.parametrize("place", [".", "file/x.xml"])
+def test_a_place_for_junit_is_asked_before_the_run(place: str, tmp_path: Path) -> None:
+    """What cannot be written is told at once, and no case is asked in vain."""
+    (tmp_path / "file").write_bytes(b"")
+    done = seambench(*CHECK, "--junit", tmp_path / place)
+    assert isinstance(done.exception, UnavailableError)
+    assert "cannot be written" in str(done.exception)
+    assert done.stdout == ""
 
 
 def test_a_case_is_kept_with_its_request(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from seambench_tests.samples.ends import run_main
 from seamkit.command import main, tables
+from seamkit.command import scan as command_scan
 from seamkit_tests.command.fakes import FakeTable
 from seamkit_tests.samples.golden_tables import unpack_table
 
@@ -280,6 +281,38 @@ def test_what_is_no_plan_is_refused(seamkit: Any, tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text("{}")
     assert seamkit("scan", "--unit", tmp_path / "x.json").code == 2
     assert "not readable" in seamkit("scan", "--unit", tmp_path / "none.json").err
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no /dev/zero on this system")
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["scan", "--unit"],
+        ["inspect", "--format=presto"],
+        ["page", "decode", "--schema=a bigint"],
+    ],
+    ids=lambda given: given[0],
+)
+def test_what_has_no_end_is_not_read_to_it(
+    seamkit: Any, monkeypatch: pytest.MonkeyPatch, given: list[str]
+) -> None:
+    """A device or a pipe that says no length gives so many bytes at most; a pipe may be a plan."""
+    monkeypatch.setattr(command_scan, "_MOST_BYTES", 1 << 20)
+    done = seamkit(*given, "/dev/zero")
+    assert (done.code, done.out) == (2, "")
+    assert "/dev/zero: more than 1,048,576 bytes" in done.err
+
+
+def test_a_file_of_pages_may_be_larger_and_a_plan_may_not(
+    seamkit: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pages have the length that their file has; and a plan comes from a pipe, too."""
+    monkeypatch.setattr(command_scan, "_MOST_BYTES", 10)
+    (tmp_path / "x").write_bytes(bytes(11))
+    plan = seamkit("scan", "--unit", tmp_path / "x")
+    assert "more than 10 bytes" in plan.err
+    pages = seamkit("page", "decode", "--schema=a bigint", tmp_path / "x")
+    assert "more than" not in pages.err
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import fsspec
 import pyarrow as pa
@@ -116,8 +117,10 @@ def test_what_is_allowed_is_read(tmp_path: Path) -> None:
                 open_table(str(folder), allow=allow).scan().to_table()
     finally:
         files.rm("/outsiders", recursive=True)
-    with pytest.raises(UsageError, match="a list of addresses"):
-        open_table(str(folder), allow="memory://")
+    others: list[Any] = ["memory://", None, 1, b"x", [""], [None]]
+    for other in others:
+        with pytest.raises(UsageError, match="a list of addresses"):
+            open_table(str(folder), allow=other)
 
 
 @pytest.mark.parametrize(

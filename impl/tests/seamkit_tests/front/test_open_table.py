@@ -177,6 +177,13 @@ def test_a_path_of_another_kind_is_refused(path: Any) -> None:
         seamkit.open_table(path)
 
 
+@pytest.mark.parametrize("options", ["x", 1, [("key", "x")], {1: "x"}])
+def test_options_of_another_kind_are_refused(hudi: Path, options: Any) -> None:
+    """Names and values are taken, nothing else."""
+    with pytest.raises(seamkit.UsageError, match="names and values are meant"):
+        seamkit.open_table(hudi, options)
+
+
 def test_the_page_of_help_is_true(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The examples that `help(seamkit)` shows run, and print what they show."""
     unpack_table("mor-v9-event", tmp_path / "trips")

@@ -244,6 +244,24 @@ def test_a_unit_that_is_not_there_is_refused(plan: dict[str, Any], units: Any) -
         scan_from_json(json.dumps(plan), units=units)
 
 
+def test_units_are_a_list(plan: dict[str, Any]) -> None:
+    """A number alone is none, nor is anything else that is no list."""
+    scan = scan_from_json(json.dumps(plan))
+    for read in (scan_from_json, lambda _, units: scan_to_json(scan, units)):
+        with pytest.raises(UsageError, match="units is 0: a list of numbers is meant"):
+            read(json.dumps(plan), units=0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("number", [99, -1, True, "0", None, 1.0])
+@pytest.mark.parametrize("filter_", [None, "true or null"])
+def test_a_part_that_is_not_there_is_refused(table: Path, number: Any, filter_: str | None) -> None:
+    """Parts are named by their numbers, from 0 on; none is counted from the end."""
+    scan = seamkit.open_table(table).scan(filter=filter_)
+    for of in (scan, scan.limit(2)):
+        with pytest.raises(UsageError, match=f"there is no part {number!r}: the scan"):
+            of.part(number, [], None)
+
+
 def test_scans_without_units_are_refused(table: Path) -> None:
     """What is no list of read units has no such form."""
     with pytest.raises(RefusedError, match="LimitedScan"):
