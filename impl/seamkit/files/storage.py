@@ -194,7 +194,7 @@ class Storage:
             return
         if not root:
             raise UsageError("the path of the table is empty")
-        self.root = _local_path(root).rstrip("/") or "/"
+        self.root = _whole_path(_local_path(root)).rstrip("/") or "/"
         if options:
             raise UsageError(f"{self.root}: a local folder has no options ({', '.join(options)})")
         if not Path(self.root).is_dir():
@@ -437,15 +437,15 @@ class _LocalFiles:
             return file.read(min(_up_to, os.fstat(file.fileno()).st_size))
 
     def map(self, path: str) -> pa.Buffer:
-        with pa.memory_map(path) if _is_large(path) else self.open(path) as file:
+        with pa.memory_map(os.fsencode(path)) if _is_large(path) else self.open(path) as file:
             return file.read_buffer()
 
     def open(self, path: str) -> pa.NativeFile:
         if _is_large(path):
-            return pa.OSFile(path)
+            return pa.OSFile(os.fsencode(path))
         # The bytes are Arrow's: freeing Python's needs the interpreter, and readers that threads of
         # a query engine keep are freed when that is gone from the thread.
-        with pa.OSFile(path) as whole:
+        with pa.OSFile(os.fsencode(path)) as whole:
             return pa.BufferReader(whole.read_buffer())
 
     def modified_millis(self, path: str) -> int:
@@ -471,3 +471,11 @@ def _local_path(root: str) -> str:
     if root.startswith("file:/") and not root.startswith("file://"):
         return root.removeprefix("file:")
     return root.removeprefix("file://")
+
+
+def _whole_path(path: str) -> str:
+    """A path from the root on, so that it leads to the same folder wherever the process goes."""
+    try:
+        return path if path.startswith("/") else str(Path(path).absolute())
+    except FileNotFoundError:  # of where the process is
+        return path

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import bisect
 import functools
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 
 #: Reads of their own that an engine is given at most: one for each set of values of partitions.
 _MOST_READS = 64
+
+#: What Python has of a path's bytes that are no UTF-8, which engines do not take.
+_NO_TEXT = re.compile("[\ud800-\udfff]")
 
 #: Rows of a file under a mask at most: an engine counts its bits in 32 bits.
 _MOST_BITS = (1 << 31) - 8
@@ -249,6 +253,8 @@ def _files_of(unit: ReadUnit, schema: pa.Schema, *, masks: bool) -> list[EngineF
     values = {name: value for name, value in unit.partition.items() if name in schema.names}
     if any(is_far(file.name) for file in unit.files):  # none is fetched for its footer
         return ELSEWHERE
+    if any(_NO_TEXT.search(file.name) for file in unit.files):
+        return "its path is no UTF-8"
     found = []
     for file in unit.files:
         reader = file.open()

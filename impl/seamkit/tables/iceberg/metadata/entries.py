@@ -70,7 +70,7 @@ class Stated:
         return made
 
     def __getattr__(self, name: str) -> Any:
-        if name == "_made_of":
+        if name == "_made_of" or name not in self.__slots__:
             raise AttributeError(name)
         pairs, row = self._made_of
         for each, own in pairs.items():
