@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 import pyarrow as pa
@@ -21,7 +22,7 @@ def filter_columns(expression: pc.Expression | None, schema: pa.Schema) -> list[
     """Names of the columns that a filter reads, in the order of `schema`."""
     if expression is None:
         return []
-    problem = _binding_problem(schema, expression)
+    problem = _deadly_null(schema, expression) or _binding_problem(schema, expression)
     names = _read_by(expression, schema) if problem is None else []
     problem = problem or _kernel_problem([schema.field(name) for name in names], expression)
     if problem is not None:
@@ -139,9 +140,7 @@ def _list_problem(fields: Sequence[pa.Field], expression: pc.Expression) -> str 
     import pyarrow.dataset as ds
     from pyarrow.fs import LocalFileSystem
 
-    known = functools.reduce(
-        operator.and_, (pc.field(one.name) >= pa.nulls(1, one.type)[0] for one in fields)
-    )
+    known = all_of(*(place >= pa.nulls(1, kind)[0] for place, kind in _bounded(fields)))
     format_, nowhere = ds.ParquetFileFormat(), LocalFileSystem()
     fragment = format_.make_fragment("", nowhere, known)
     planned = ds.FileSystemDataset([fragment], pa.schema(fields), format_, nowhere)
@@ -152,6 +151,29 @@ def _list_problem(fields: Sequence[pa.Field], expression: pc.Expression) -> str 
     except pa.ArrowException:  # of a bound's value, not of its type
         return None
     return None
+
+
+def _deadly_null(schema: pa.Schema, expression: pc.Expression) -> str | None:
+    """Of a null of 64-bit offsets that Arrow would cast to a column's type: the process dies of it.
+
+    Arrow's text of a filter tells the type of a null, and puts texts into quotes.
+    """
+    text = re.sub(r'"(?:[^"\\]|\\.)*"', "", filter_text(expression))
+    found = re.search(r"\bnull\[(large_(?:string|binary))\]", text)
+    if found is None or all(str(field.type) == found[1] for field in schema if field.name in text):
+        return None
+    return f"Arrow compares no null of the type {found[1]}; give one of the column's own type"
+
+
+def _bounded(
+    fields: Iterable[pa.Field], above: tuple[str, ...] = ()
+) -> Iterator[tuple[pc.Expression, pa.DataType]]:
+    """What files have bounds of: columns, and the fields of structs."""
+    for field in fields:
+        if pa.types.is_struct(field.type):
+            yield from _bounded(field.type, (*above, field.name))
+        else:
+            yield pc.field(*above, field.name), field.type
 
 
 def _binding_problem(schema: pa.Schema, expression: pc.Expression) -> str | None:
