@@ -17,10 +17,10 @@ from seambench.contracts.outcomes import Mismatch
 from seambench.contracts.registry import resolve
 from seambench.seams.exchange.check import check_exchange
 from seambench.seams.exchange.pairs import names_of_pairs
+from seambench_tests import SAMPLES
 from seambench_tests.samples.taking_part import small_case, stated_program
-from seamkit_tests import samples
 
-_PROGRAM = Path(samples.__file__).with_name("outside_exchange.py")
+_PROGRAM = SAMPLES / "exchange_command.py"
 _STATED = (
     *("partitions.hash", "partitions.broadcast", "partitions.single", "partitions.random"),
     *(
