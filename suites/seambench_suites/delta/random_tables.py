@@ -8,7 +8,7 @@ from typing import Any
 
 from seambench.formats.delta.golden import TableSpec
 
-_KEYS = 12
+KEYS = 12
 _PARTS = ("x", "y", "a b", None)
 _WIDER = {"SMALLINT": "INT", "INT": "BIGINT"}
 
@@ -18,23 +18,50 @@ def random_table(seed: int) -> TableSpec:
     return _Life(random.Random(seed)).table(seed)
 
 
-def _text(value: object) -> str:
+def text(value: object) -> str:
+    """A value in SQL."""
     if value is None:
         return "NULL"
     return f"'{value}'" if isinstance(value, str) else str(value)
 
 
-class _Life:
+class Life:
     """A table as it comes to be; its columns are known at each step, by what they were at first."""
+
+    called = "golden"
 
     def __init__(self, chance: random.Random) -> None:
         self._chance = chance
         self._names = {"k": "k", "v": "v", "p": "p", "s": "s"}
+        self._more = 0
+
+    def _where(self) -> str:
+        k, p = self._names["k"], self._names["p"]
+        keys = ", ".join(str(self._chance.randrange(KEYS)) for _ in range(3))
+        return self._chance.choice(
+            [f"{k} IN ({keys})", f"{k} IS NULL", f"{p} = 'x'", f"{k} % 3 = 1", f"{p} IS NULL"]
+        )
+
+    def _delete(self) -> str:
+        return f"DELETE FROM {self.called} WHERE {self._where()}"  # noqa: S608 - our own text
+
+    def _rename(self) -> str | None:
+        old = self._chance.choice(self._movable())
+        before, after = self._names[old], f"{old}{self._chance.randrange(1000)}"
+        self._names[old] = after
+        return f"ALTER TABLE {self.called} RENAME COLUMN {before} TO {after}"
+
+    def _movable(self) -> list[str]:
+        return sorted(self._names)
+
+
+class _Life(Life):
+    def __init__(self, chance: random.Random) -> None:
+        super().__init__(chance)
         self._key = chance.choice(["SMALLINT", "INT"])
         self._mapping = chance.choice(["none", "none", "name", "id"])
         self._widens = chance.random() < 0.4
         self._by_part = chance.random() < 0.4
-        self._more = 0
 
     def table(self, seed: int) -> TableSpec:
         """All of its steps."""
@@ -67,11 +94,11 @@ class _Life:
 
     def _row(self) -> str:
         chance = self._chance
-        k = chance.choice([None, *range(_KEYS), *range(_KEYS)])
+        k = chance.choice([None, *range(KEYS), *range(KEYS)])
         v = chance.choice([None, "", "a", "ab", "b€"])
         x = chance.choice([None, 1, 2])
-        struct = chance.choice(["NULL", f"named_struct('x', {_text(x)}, 'y', {_text(v)})"])
-        own = {"k": _text(k), "v": _text(v), "p": _text(chance.choice(_PARTS)), "s": struct}
+        struct = chance.choice(["NULL", f"named_struct('x', {text(x)}, 'y', {text(v)})"])
+        own = {"k": text(k), "v": text(v), "p": text(chance.choice(_PARTS)), "s": struct}
         more = [str(chance.randint(0, 3)) for _ in range(self._more)]
         return f"({', '.join([own[name] for name in self._names] + more)})"
 
@@ -79,23 +106,13 @@ class _Life:
         rows = ", ".join(self._row() for _ in range(self._chance.randint(1, 8)))
         return f"INSERT INTO golden VALUES {rows}"  # noqa: S608 - our own text
 
-    def _where(self) -> str:
-        k, p = self._names["k"], self._names["p"]
-        keys = ", ".join(str(self._chance.randrange(_KEYS)) for _ in range(3))
-        return self._chance.choice(
-            [f"{k} IN ({keys})", f"{k} IS NULL", f"{p} = 'x'", f"{k} % 3 = 1", f"{p} IS NULL"]
-        )
-
-    def _delete(self) -> str:
-        return f"DELETE FROM golden WHERE {self._where()}"  # noqa: S608 - our own text
-
     def _update(self) -> str:
         name = self._names[self._chance.choice(["p", *(n for n in ("v",) if n in self._names)])]
         return f"UPDATE golden SET {name} = 'new' WHERE {self._where()}"  # noqa: S608 - our own
 
     def _merge(self) -> str:
         k, p = self._names["k"], self._names["p"]
-        keys = self._chance.sample(range(_KEYS + 4), 3)
+        keys = self._chance.sample(range(KEYS + 4), 3)
         source = " UNION ALL ".join(f"SELECT {key} AS {k}, 'm' AS {p}" for key in keys)
         matched = self._chance.choice(["DELETE", f"UPDATE SET {p} = s.{p}"])
         return (
@@ -122,12 +139,10 @@ class _Life:
         return f"INSERT OVERWRITE golden VALUES {self._row()}"  # noqa: S608 - our own text
 
     def _rename(self) -> str | None:
-        if self._mapping == "none":
-            return None
-        old = self._chance.choice([n for n in sorted(self._names) if n != "p" or not self._by_part])
-        before, after = self._names[old], f"{old}{self._chance.randrange(1000)}"
-        self._names[old] = after
-        return f"ALTER TABLE golden RENAME COLUMN {before} TO {after}"
+        return None if self._mapping == "none" else super()._rename()
+
+    def _movable(self) -> list[str]:
+        return [name for name in super()._movable() if name != "p" or not self._by_part]
 
     def _widen(self) -> str | None:
         wider = _WIDER.get(self._key)

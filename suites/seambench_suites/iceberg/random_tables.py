@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from seambench.formats.iceberg.golden import TableSpec
+from seambench_suites.delta.random_tables import KEYS, Life, text
 
-_KEYS = 12
 _PARTS = ("x", "y", None)
 
 
@@ -17,20 +17,11 @@ def random_table(seed: int) -> TableSpec:
     return _Life(random.Random(seed)).table(seed)
 
 
-def _text(value: object) -> str:
-    if value is None:
-        return "NULL"
-    return f"'{value}'" if isinstance(value, str) else str(value)
-
-
-class _Life:
-    """A table as it comes to be; its columns are known at each step, by what they were at first."""
+class _Life(Life):
+    called = "{table}"
 
     def __init__(self, chance: random.Random) -> None:
-        self._chance = chance
-        self._names = {"k": "k", "v": "v", "p": "p", "s": "s"}
-        self._wide = False
-        self._more = 0
+        super().__init__(chance)
         self._version = chance.choice([1, 2, 2, 2, 3, 3])
         self._by = chance.choice(["", "", "p", "bucket(3, k)", "truncate(2, v)"])
         self._evolved = False
@@ -61,7 +52,7 @@ class _Life:
     def _row(self) -> dict[str, Any]:
         chance = self._chance
         return {
-            "k": chance.choice([None, *range(_KEYS), *range(_KEYS)]),
+            "k": chance.choice([None, *range(KEYS), *range(KEYS)]),
             "v": chance.choice([None, "", "a", "ab", "abc", "b€"]),
             "p": chance.choice(_PARTS),
         }
@@ -70,24 +61,12 @@ class _Life:
         rows = []
         for _ in range(self._chance.randint(1, 8)):
             row = self._row()
-            values = [_text(row[name]) for name in ("k", "v", "p")]
-            x = _text(self._chance.choice([None, 1, 2]))
-            struct = self._chance.choice(
-                ["NULL", f"named_struct('x', {x}, 'y', {_text(row['v'])})"]
-            )
+            values = [text(row[name]) for name in ("k", "v", "p")]
+            x = text(self._chance.choice([None, 1, 2]))
+            struct = self._chance.choice(["NULL", f"named_struct('x', {x}, 'y', {text(row['v'])})"])
             more = [str(self._chance.randint(0, 3)) for _ in range(self._more)]
             rows.append(f"({', '.join([*values, struct, *more])})")
         return f"INSERT INTO {{table}} VALUES {', '.join(rows)}"  # noqa: S608 - our own text
-
-    def _where(self) -> str:
-        k, p = self._names["k"], self._names["p"]
-        keys = ", ".join(str(self._chance.randrange(_KEYS)) for _ in range(3))
-        return self._chance.choice(
-            [f"{k} IN ({keys})", f"{k} IS NULL", f"{p} = 'x'", f"{k} % 3 = 1", f"{p} IS NULL"]
-        )
-
-    def _delete(self) -> str:
-        return f"DELETE FROM {{table}} WHERE {self._where()}"  # noqa: S608 - our own text
 
     def _update(self) -> str:
         change = f"{self._names['v']} = 'new'"
@@ -116,14 +95,7 @@ class _Life:
             step["partition"] = {} if part is None else {"p": part}
         return step
 
-    def _rename(self) -> str:
-        old = self._chance.choice(sorted(self._names))
-        before, after = self._names[old], f"{old}{self._chance.randrange(1000)}"
-        self._names[old] = after
-        return f"ALTER TABLE {{table}} RENAME COLUMN {before} TO {after}"
-
     def _widen(self) -> str:
-        self._wide = True
         return f"ALTER TABLE {{table}} ALTER COLUMN {self._names['k']} TYPE BIGINT"
 
     def _add(self) -> str:
