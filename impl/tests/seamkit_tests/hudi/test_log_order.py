@@ -92,28 +92,14 @@ def test_writes_beside_a_log_compaction_come_after_it() -> None:
 
 def test_a_log_compaction_of_log_compactions() -> None:
     """The newest compaction that holds an instant stands for it."""
-    blocks = [
-        data("1.a"),
-        data("2.a"),
-        data("3.c", compacts="1,2"),
-        data("4.a"),
-        data("6.c", compacts="3,4"),
-        data("7.a"),
-    ]
-    assert order(blocks) == ["6.c", "7.a"]
+    blocks = [data("1.a"), data("2.a"), data("3.c", compacts="1,2"), data("4.a")]
+    assert order([*blocks, data("6.c", compacts="3,4"), data("7.a")]) == ["6.c", "7.a"]
 
 
 def test_a_superseded_log_compaction_is_dropped() -> None:
     """A compaction all of whose originals a newer one holds as well adds nothing."""
-    blocks = [
-        data("1.a"),
-        data("2.a"),
-        data("3.a"),
-        data("4.c", compacts="1,2"),
-        data("5.c", compacts="1,2,3"),
-        data("6.a"),
-    ]
-    assert order(blocks) == ["5.c", "6.a"]
+    blocks = [data("1.a"), data("2.a"), data("3.a"), data("4.c", compacts="1,2")]
+    assert order([*blocks, data("5.c", compacts="1,2,3"), data("6.a")]) == ["5.c", "6.a"]
 
 
 def test_a_log_compaction_that_did_not_commit_leaves_its_originals() -> None:

@@ -272,27 +272,26 @@ def test_a_greatest_time_may_be_cut_to_milliseconds(
     assert IcebergTable(str(table.folder)).scan().count_rows() == 0
 
 
-@pytest.mark.parametrize("stated", [2**63 - 1, (2**63 - 1) // 1000 * 1000])
-def test_the_last_time_of_all_is_a_bound(stated: int, tmp_path: Path) -> None:
-    """No time lies behind it."""
-    column = {"id": 1, "name": "s", "required": False, "type": "timestamp"}
-    table = MadeTable(tmp_path / "t", [column])
-    rows = pa.table({"s": pa.array([0, 2**63 - 1], pa.int64()).cast(pa.timestamp("us"))})
-    changed = _told(rows, bytes(8), stated.to_bytes(8, "little"))
+@pytest.mark.parametrize(
+    ("kind", "time", "bounds"),
+    [
+        ("timestamp", 2**63 - 1, (0, 2**63 - 1)),
+        ("timestamp", 2**63 - 1, (0, (2**63 - 1) // 1000 * 1000)),
+        ("timestamptz", -(2**63), (-(2**63), 0)),
+    ],
+)
+def test_the_first_and_the_last_time_of_all_are_bounds(
+    kind: str, time: int, bounds: tuple[int, int], tmp_path: Path
+) -> None:
+    """No time lies beyond them, whatever the zones of instants were once."""
+    table = MadeTable(tmp_path / "t", [{"id": 1, "name": "s", "required": False, "type": kind}])
+    type_ = pa.timestamp("us", _TIMES[kind][1])
+    rows = pa.table({"s": pa.array([0, time], pa.int64()).cast(type_)})
+    low, high = (one.to_bytes(8, "little", signed=True) for one in bounds)
+    changed = _told(rows, low, high)
     table.commit(MadeCommit([MadeFile("a", rows, changed=changed)]))
     opened = IcebergTable(str(table.folder))
     assert opened.scan(filter=pc.field("s") == rows["s"][1]).count_rows() == 1
-
-
-def test_the_first_time_of_all_is_a_bound(tmp_path: Path) -> None:
-    """No time lies before it, whatever the zones of instants were once."""
-    column = {"id": 1, "name": "s", "required": False, "type": "timestamptz"}
-    table = MadeTable(tmp_path / "t", [column])
-    rows = pa.table({"s": pa.array([-(2**63), 0], pa.int64()).cast(pa.timestamp("us", "UTC"))})
-    changed = _told(rows, (-(2**63)).to_bytes(8, "little", signed=True), bytes(8))
-    table.commit(MadeCommit([MadeFile("a", rows, changed=changed)]))
-    opened = IcebergTable(str(table.folder))
-    assert opened.scan(filter=pc.field("s") == rows["s"][0]).count_rows() == 1
 
 
 @pytest.mark.parametrize("kind", ["timestamp", "timestamptz"])

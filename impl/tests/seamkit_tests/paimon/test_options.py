@@ -1,6 +1,7 @@
 """Options of a table that contradict each other or its columns."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pyarrow as pa
@@ -20,6 +21,15 @@ from seamkit.tables.paimon.metadata.schemas import TableSchema, parse_fields, re
 from seamkit.tables.paimon.table import PaimonTable
 from seamkit_tests.samples.paimon_tables import unpack_paimon
 
+
+def _stating(table: Path, options: Mapping[str, str]) -> str:
+    """A table whose schemas state options."""
+    for file in table.glob("schema/schema-*"):
+        schema = json.loads(file.read_bytes())
+        file.write_text(json.dumps(schema | {"options": schema["options"] | options}), "utf-8")
+    return str(table)
+
+
 LISTED = "partial-update.remove-record-on-sequence-group"
 
 
@@ -38,14 +48,9 @@ def test_removing_groups_that_paimon_would_not_create_are_errors(
     options: dict[str, str], reason: str, tmp_path: Path
 ) -> None:
     """Fields by which no group goes, and deletes that are to be ignored or to remove, too."""
-    table = unpack_paimon("core-group-removed", tmp_path)
-    file = table / "schema/schema-0"
-    schema = json.loads(file.read_text(encoding="utf-8"))
-    schema["options"] |= options
-    file.write_text(json.dumps(schema), encoding="utf-8")
-
+    table = _stating(unpack_paimon("core-group-removed", tmp_path), options)
     with pytest.raises(InputError, match=reason):
-        PaimonTable(str(table)).scan().to_table()
+        PaimonTable(table).scan().to_table()
 
 
 @pytest.mark.parametrize(
@@ -74,14 +79,9 @@ def test_options_by_which_paimon_shows_other_rows_are_refused(
     option: str, value: str, tmp_path: Path
 ) -> None:
     """A table whose own options choose what is read, or in what order files are, is not guessed."""
-    table = unpack_paimon("core-life", tmp_path)
-    file = max(table.glob("schema/schema-*"), key=lambda one: int(one.name[7:]))
-    schema = json.loads(file.read_text(encoding="utf-8"))
-    schema["options"] |= {option: value}
-    file.write_text(json.dumps(schema), encoding="utf-8")
-
+    table = _stating(unpack_paimon("core-life", tmp_path), {option: value})
     with pytest.raises(RefusedError, match=f"the option {option}"):
-        PaimonTable(str(table)).scan()
+        PaimonTable(table).scan()
 
 
 @pytest.mark.parametrize(
@@ -101,11 +101,8 @@ def test_other_options_leave_a_table_as_it_is(option: str, value: str, tmp_path:
     """
     table = unpack_paimon("core-life", tmp_path)
     expected = PaimonTable(str(table)).scan().to_table()
-    file = max(table.glob("schema/schema-*"), key=lambda one: int(one.name[7:]))
-    schema = json.loads(file.read_text(encoding="utf-8"))
-    schema["options"] |= {option: value}
-    file.write_text(json.dumps(schema), encoding="utf-8")
-    assert PaimonTable(str(table)).scan().to_table() == expected
+    stated = _stating(table, {option: value})
+    assert PaimonTable(stated).scan().to_table() == expected
 
 
 @pytest.mark.parametrize("path", ["auto", "connector"])
@@ -129,12 +126,8 @@ def test_deletes_are_ignored_by_the_first_name_that_is_set(
     """The option has three older names, which hold for all engines (CoreOptions, IGNORE_DELETE)."""
 
     def rows(folder: str, options: dict[str, str]) -> list[str]:
-        table = unpack_paimon("pk-life", tmp_path / folder)
-        for file in table.glob("schema/schema-*"):
-            schema = json.loads(file.read_text(encoding="utf-8"))
-            schema["options"] |= options
-            file.write_text(json.dumps(schema), encoding="utf-8")
-        scan = PaimonTable(str(table)).scan(as_of=3)
+        table = _stating(unpack_paimon("pk-life", tmp_path / folder), options)
+        scan = PaimonTable(table).scan(as_of=3)
         assert isinstance(scan, UnitScan)
         scan = scan.read_by(path, reader_of(scan)) if path == "connector" else scan
         return sorted(map(repr, scan.to_table().to_pylist()))
@@ -166,12 +159,9 @@ def test_rows_that_await_their_vectors_are_merged_if_the_table_says_so(
 
     Rows that vectors take out are gone before keys meet.
     """
-    table = unpack_paimon(name, tmp_path)
-    for file in table.glob("schema/schema-*"):
-        schema = json.loads(file.read_text(encoding="utf-8"))
-        schema["options"] |= {"deletion-vectors.merge-on-read": "TRUE"}
-        file.write_text(json.dumps(schema), encoding="utf-8")
-    scan = PaimonTable(str(table)).scan(as_of=snapshot)
+    option = {"deletion-vectors.merge-on-read": "TRUE"}
+    table = _stating(unpack_paimon(name, tmp_path), option)
+    scan = PaimonTable(table).scan(as_of=snapshot)
     assert isinstance(scan, UnitScan)
     if path == "connector":
         scan = scan.read_by(path, reader_of(scan))

@@ -90,32 +90,19 @@ def test_polars_filters_a_lazy_frame_as_its_own_frames(
     assert count == own.filter(condition).height
 
 
+@pytest.mark.parametrize("limited", [False, True])
 @pytest.mark.parametrize("condition", _CONDITIONS, ids=str)
-def test_polars_filters_a_dataset_rightly_or_not_at_all(condition: pl.Expr, tmp_path: Path) -> None:
-    """Arrow tests there what Polars words for it: rows as in Polars' own frame, or a refusal."""
+def test_polars_filters_a_dataset_rightly_or_not_at_all(
+    condition: pl.Expr, limited: bool, tmp_path: Path
+) -> None:
+    """Arrow tests there what Polars words for it: rows as in Polars' own frame, or a refusal.
+
+    The rows of a limit are the same ones in every read, and are filtered as others.
+    """
     own = pl.from_arrow(_FLOATS)
     assert isinstance(own, pl.DataFrame)
     scan = _scan(tmp_path, _FLOATS)
-    words = pl.scan_pyarrow_dataset(scan.dataset()).filter(condition)
-    reads_floats = {"f", "g", "s"}.intersection(condition.meta.root_names())
-    with pytest.raises(RefusedError, match=r"lazy\(\)") if reads_floats else nullcontext():
-        found = words.collect()
-        assert _bag(found) == _bag(own.filter(condition))
-        # What Arrow has no words for Polars tests itself.
-        if reads_floats:
-            raise RefusedError("not put to Arrow: lazy() has it too")
-    tested = pl.scan_pyarrow_dataset(scan.dataset(), allow_pyarrow_filter=False).filter(condition)
-    assert _bag(tested.collect()) == _bag(own.filter(condition))
-
-
-@pytest.mark.parametrize("condition", _CONDITIONS, ids=str)
-def test_the_rows_of_a_limit_are_filtered_as_those_of_other_scans(
-    condition: pl.Expr, tmp_path: Path
-) -> None:
-    """Through a dataset rightly or not at all; and its rows are the same ones in every read."""
-    own = pl.from_arrow(_FLOATS)
-    assert isinstance(own, pl.DataFrame)
-    rows = _scan(tmp_path, _FLOATS).limit(100).dataset()
+    rows = (scan.limit(100) if limited else scan).dataset()
     reads_floats = {"f", "g", "s"}.intersection(condition.meta.root_names())
     with pytest.raises(RefusedError, match=r"lazy\(\)") if reads_floats else nullcontext():
         found = pl.scan_pyarrow_dataset(rows).filter(condition).collect()
