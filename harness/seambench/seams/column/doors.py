@@ -41,6 +41,7 @@ from seambench.seams.column.cases import ColumnCase
 from seambench.seams.column.check import request_of
 from seambench.seams.column.oracle import TypeTree, requested_parts
 from seambench.seams.column.request_rows import column_request, row_batches
+from seambench.seams.serde.handed import changed, sliced
 
 _WORDS = ("open", "next", "close", "live_blocks")
 _OPEN, _NEXT, *_OTHERS = (f"seambench_columns_{word}" for word in _WORDS)
@@ -127,7 +128,7 @@ class LibraryColumns(Library):
 
     def chunks(self, request: ColumnRequest) -> list[ColumnChunk]:
         """What its tables hold; see `seambench.contracts.column.ColumnTable`."""
-        batches = row_batches(request)
+        batches = [changed(batch, sliced) for batch in row_batches(request)]
         rows = ArrowArrayStream()
         reader = pa.RecordBatchReader.from_batches(batches[0].schema, batches)
         reader._export_to_c(ctypes.addressof(rows))

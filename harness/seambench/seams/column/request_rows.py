@@ -23,6 +23,7 @@ from itertools import accumulate
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from seambase.wording import counted
 from seambench.conformance.doors.facts import REQUEST_VERSION
@@ -78,23 +79,31 @@ def _batch(names: Sequence[str], arrays: Sequence[pa.Array], rows: int) -> pa.Re
 
 
 def _array(tree: TypeTree, values: Sequence[Any]) -> pa.Array:
-    if tree.kind == "decimal":
-        return _decimals(tree, values)
-    if tree.kind in _SIMPLE:
-        kind, convert = _SIMPLE[tree.kind]
-        return pa.array([None if v is None else convert(v) for v in values], kind)
+    """Beneath each NULL stands the first value that is something: Arrow allows any."""
+    first = next(filter(None, values), None)
+    beneath = [first if value is None else value for value in values]
     gone = pa.array([value is None for value in values], pa.bool_())
+    if tree.kind == "decimal" or tree.kind in _SIMPLE:
+        array = _decimals(tree, beneath) if tree.kind == "decimal" else _simple(tree.kind, beneath)
+        there = pc.invert(gone).buffers()[1] if gone.true_count else None
+        buffers = [there, *array.buffers()[1:]]
+        return pa.Array.from_buffers(array.type, len(values), buffers)
     if tree.kind in ("struct", "variant"):
-        rows = [[None] * len(tree.names) if value is None else value for value in values]
+        rows = [[None] * len(tree.names) if value is None else value for value in beneath]
         children = _children(tree, rows)
         return pa.StructArray.from_arrays(children, names=list(tree.names), mask=gone)
-    entries = [entry for value in values for entry in value or ()]
+    entries = [entry for value in beneath for entry in value or ()]
     if tree.kind == "array":
         [items] = [_array(tree.children[0], entries)]
     else:
         items = pa.StructArray.from_arrays(_children(tree, entries), names=["key", "value"])
-    ends = accumulate((len(value or ()) for value in values), initial=0)
+    ends = accumulate((len(value or ()) for value in beneath), initial=0)
     return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), items, mask=gone)
+
+
+def _simple(name: str, values: Sequence[Any]) -> pa.Array:
+    kind, convert = _SIMPLE[name]
+    return pa.array([None if value is None else convert(value) for value in values], kind)
 
 
 def _children(tree: TypeTree, rows: Sequence[Sequence[Any]]) -> list[pa.Array]:
@@ -110,11 +119,8 @@ def _decimals(tree: TypeTree, values: Sequence[str | None]) -> pa.Array:
         (0 if value is None else unscaled(value, tree.scale)).to_bytes(16, "little", signed=True)
         for value in values
     )
-    present = pa.array([value is not None for value in values], pa.bool_())
-    buffers = [present.buffers()[1], pa.py_buffer(content)]
-    return pa.Array.from_buffers(
-        pa.decimal128(_DECIMAL_DIGITS, tree.scale), len(values), buffers, offset=0
-    )
+    type_ = pa.decimal128(_DECIMAL_DIGITS, tree.scale)
+    return pa.Array.from_buffers(type_, len(values), [None, pa.py_buffer(content)])
 
 
 def _micros(text: str) -> int:

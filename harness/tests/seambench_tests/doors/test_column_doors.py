@@ -27,6 +27,7 @@ _KINDS = (
     *("array", "bigint", "binary", "boolean", "date", "decimal", "double", "float", "int", "map"),
     *("short", "string", "struct", "time", "timestamp", "tinyint", "variant"),
 )
+_STATED = ("kinds.int", "kinds.string")
 _SEEN = [
     *("column/fixed/date/some/fetch-4095", "column/fixed/decimal128-whole/some/fetch-4095"),
     *("column/offheap/map", "column/offheap/missing_columns", "column/offheap/no_columns"),
@@ -57,7 +58,7 @@ def command(tmp_path: Path) -> Callable[..., CommandColumns]:
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The library in C, compiled."""
     target = tmp_path_factory.mktemp("library") / "columns.so"
-    return compiled(SAMPLES / "column_library.c", target, ("kinds.int", "kinds.string"))
+    return compiled(SAMPLES / "column_library.c", target, _STATED)
 
 
 def _cases(*patterns: str) -> Sequence[Any]:
@@ -82,6 +83,42 @@ def test_a_good_library_passes(library: Path) -> None:
     for case in cases:
         assert verdict(case, made)[:2] == ("pass", ""), case.id
     assert made.live_blocks() == 0
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "case"),
+    [
+        (
+            "buffers[1] + column->offset;\n    uint8_t",
+            "buffers[1];\n    uint8_t",
+            "fixed/int/some/fetch-4097",
+        ),
+        (
+            "buffers[1] + column->offset;\n    const",
+            "buffers[1];\n    const",
+            "runs/string/some/fetch-4097",
+        ),
+        ("column->offset + row", "row", "fixed/int/some/fetch-4097"),
+        (
+            "buffers[2] + from[row]",
+            "buffers[2] + from[row] - from[0]",
+            "runs/string/none/fetch-4097",
+        ),
+        ("nulls[row] ? 0 : from[row + 1]", "from[row + 1]", "runs/string/some/fetch-4097"),
+        ("valid && !(", "!valid || !(", "fixed/int/none/fetch-4097"),
+    ],
+)
+def test_libraries_that_read_buffers_wrongly_are_found(
+    tmp_path: Path, right: str, wrong: str, case: str
+) -> None:
+    """Values, flags and texts from a buffer's begin, a text beneath a NULL, and no flags at all."""
+    source = (SAMPLES / "column_library.c").read_text(encoding="utf-8")
+    assert source.count(right) == 1
+    changed = tmp_path / "columns.c"
+    changed.write_text(source.replace(right, wrong), encoding="utf-8")
+    made = resolve("column", f"lib:{compiled(changed, tmp_path / 'columns.so', _STATED)}")
+    [asked] = _cases(f"column/{case}")
+    assert verdict(asked, made).word == "fail"
 
 
 @pytest.mark.parametrize(
