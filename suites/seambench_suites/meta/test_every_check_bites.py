@@ -283,6 +283,15 @@ def _hex_only(text: str) -> str:
     return "".join(sign for sign in text if sign in "0123456789abcdef")
 
 
+def _parts(change: Callable[[Sequence[str]], Sequence[str]]) -> Bend:
+    """A table of other parts than it is asked for."""
+
+    def heard(asked: ColumnRequest) -> ColumnRequest:
+        return replace(asked, nested_fields=change(asked.nested_fields or ()))
+
+    return lambda table: Bent(table, chunks=lambda asked: table.chunks(heard(asked)))
+
+
 def _last_chunk(change: Callable[[ColumnChunk], ColumnChunk]) -> Bend:
     return chunks(lambda found: [*found[:-1], change(found[-1])])
 
@@ -333,6 +342,16 @@ _COLUMNS = [
         "column/rows/three-hundred-columns",
         _rows(lambda asked: [[*row[:255], *[None] * 45] for row in asked.rows]),
         "nulls of c25",
+    ),
+    Wrong(
+        "column/pruning/own-name-and-part/*",
+        _parts(lambda names: [name for name in names if name.split(".")[0] not in names]),
+        "the chain must be",
+    ),
+    Wrong(
+        "column/pruning/missing-below-entries/*",
+        _parts(lambda names: [name for name in names if name[-1] in "ax"]),
+        "the chain must be",
     ),
     Wrong("column/offheap/array*", chunks(lambda found: found[:-1]), "chunk expected"),
     Wrong(_GOLDEN, _first_slot(_flipped), "byte 0 must be"),
@@ -413,6 +432,13 @@ def _odd(batches: list[pa.RecordBatch], _: Any, data: Any) -> list[pa.RecordBatc
 
 def _shorter(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch.slice(0, max(0, batch.num_rows - 1))
+
+
+def _of_64_kib(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Texts end where 16 bits can no longer tell how long they are."""
+    return _columnwise(
+        batch, lambda c: pc.utf8_slice_codeunits(c, 0, 65535) if pa.types.is_string(c.type) else c
+    )
 
 
 def _begin_lost(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -723,6 +749,8 @@ _SERDES = [
     Wrong("serde/presto/rle_*/decode", _asked(_flattens, "deserialize"), "came as a run"),
     Wrong(f"{_PAGE}decode", read_batches(each(_shorter)), "row"),
     Wrong(f"{_PAGE}decode", read_batches(_odd), "from an odd address"),
+    *(Wrong(f"serde/{name}/decode", read_batches(each(_of_64_kib)), "row")
+      for name in ("presto/values/long-texts", "unsaferow/long-values", "compactrow/long-values")),
     Wrong("serde/presto/stream_two_pages_checksum/decode",
           read_batches(lambda batches, *_: batches[:1]), "2 batches expected, 1 came"),
     Wrong(f"{_PAGE}decode", members(live_blocks=count().__next__), "still held"),

@@ -144,6 +144,11 @@ _CHECKS = [
     ),
     ("header-compressed-to-more", "size >= uncompressed", "size == uncompressed"),
     ("header-compressed-to-as-much", "size >= uncompressed", "size > uncompressed"),
+    (
+        "header-encrypted-and-checked",
+        "if marker & ENCRYPTED:",
+        "marker &= ~ENCRYPTED if marker & CHECKSUMMED else marker\n        if marker & ENCRYPTED:",
+    ),
     ("uncompressed-size-beyond", "len(payload) != uncompressed", "len(payload) > uncompressed"),
     ("bytes-after-the-columns-compressed", "if cursor.left:", "if cursor.at > HEADER_BYTES + 130:"),
     (

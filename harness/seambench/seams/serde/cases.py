@@ -36,7 +36,8 @@ engine made of the steps. A set makes its own steps (`seambench.seams.serde.stre
 
 Operation `operate` has an engine's operators turn columns into rows and these into columns again,
 by the options `threshold_bytes` and `batch_rows` (`seambench.seams.serde.check`). `times` has
-the columns and their values stand side by side so often.
+the columns and their values stand side by side so often, `text_times` the bytes of each text and
+binary end to end.
 
     set = "unsaferow"                  # folder below golden/
     format = "compactrow"
@@ -178,6 +179,7 @@ class _Rule(CaseFile):
     edit: Sequence[ByteEdit] = ()
     given: Sequence[str] = ()
     times: int = 1
+    text_times: int = 1
     arrow: Mapping[str, str] = field(default_factory=dict)
     step: Sequence[StreamStep] = ()
     dress: Mapping[str, str] = field(default_factory=dict)
@@ -257,7 +259,8 @@ class SerdeCase(Case):
         assert isinstance(self.rule, _Rule)
         vector = self.vector()
         texts = self.rule.expect.batches
-        return [_expected(json.loads(text), vector.types, vector.timestamps) for text in texts]
+        times = self.rule.text_times
+        return [_expected(json.loads(t), vector.types, vector.timestamps, times) for t in texts]
 
     def vector(self) -> Vector:
         """Request, bytes and values."""
@@ -391,7 +394,8 @@ def _lint(rule: _Rule | _Set, file: Path) -> None:
         raise UsageError(f"{file}: expect either batches or refused, or bytes of a stream")
     if sum(map(bool, (rule.page, rule.bytes, rule.golden))) > 1:
         raise UsageError(f"{file}: the bytes come from pages, bytes or a golden file, not from two")
-    if rule.times < 1 or (rule.times > 1 and (rule.page or rule.bytes or rule.golden)):
+    times = min(rule.times, rule.text_times), max(rule.times, rule.text_times)
+    if times[0] < 1 or (times[1] > 1 and (rule.page or rule.bytes or rule.golden)):
         raise UsageError(f"{file}: values stand side by side at least once, and bytes do not")
     if rule.expect.refused and "encode" in rule.operations and not rule.given:
         raise UsageError(f"{file}: nothing is given that could be encoded")
@@ -409,7 +413,7 @@ def _of_rule(rule: _Rule, root: Path) -> Vector:
     texts = rule.given if rule.step else rule.expect.batches or rule.given
     contents = [json.loads(text) for text in texts]
     contents = [one if isinstance(one, int) else one * rule.times for one in contents]
-    batches = [_expected(content, types, timestamps) for content in contents]
+    batches = [_expected(content, types, timestamps, rule.text_times) for content in contents]
     data = _bytes(rule, root)
     if data is None and rule.expect.batches and not rule.step:
         return of_values(request, types, batches)
@@ -423,13 +427,27 @@ def _side_by_side(rule: _Rule) -> list[Sequence[Any]]:
     return [(f"{name}_{at}", *rest) for at in range(rule.times) for name, *rest in rule.columns]
 
 
-def _expected(content: Any, types: Sequence[SerdeType], timestamps: str) -> Expected:
+def _expected(
+    content: Any, types: Sequence[SerdeType], timestamps: str, text_times: int
+) -> Expected:
     """A batch as JSON: values by column, or a bare number of rows."""
     if isinstance(content, int):
         return Expected(content, [[] for _ in types])
     pairs = zip(content, types, strict=True)
-    columns = [[from_golden(v, type_, timestamps) for v in values] for values, type_ in pairs]
+    columns = [
+        [_longer(from_golden(v, type_, timestamps), text_times) for v in values]
+        for values, type_ in pairs
+    ]
     return Expected(len(columns[0]), columns)
+
+
+def _longer(value: Any, times: int) -> Any:
+    """A value whose texts and binaries, at any depth, stand so often end to end."""
+    if isinstance(value, str | bytes):
+        return value * times
+    if isinstance(value, list | tuple):
+        return type(value)(_longer(part, times) for part in value)
+    return value
 
 
 def _bytes(rule: _Rule, root: Path) -> bytes | None:

@@ -176,13 +176,36 @@ def _files(change: Callable[[Any], object]) -> Plant:
     return _metadata("files", each)
 
 
-def _told_of_columns(**fields: Any) -> Plant:
-    def each(record: Any) -> None:
-        told = record["ColumnStatsMetadata"]
-        told = told[1] if isinstance(told, tuple) else told
-        told.update({to: told.get(value, value) for to, value in fields.items()})
+def _of_kind(kind: str, member: str, **fields: Any) -> Plant:
+    """Change what each record of one partition of the metadata table tells."""
 
-    return _metadata("column_stats", each)
+    def each(record: Any) -> None:
+        told = record[member]
+        told = told[1] if isinstance(told, tuple) else told
+        told.update({to: to_value(told) for to, to_value in changes.items()})
+
+    changes = {to: new if callable(new) else (lambda _, new=new: new) for to, new in fields.items()}
+    return _metadata(kind, each)
+
+
+def _told_of_columns(kind: str = "column_stats", **fields: Any) -> Plant:
+    return _of_kind(
+        kind,
+        "ColumnStatsMetadata",
+        **{to: lambda told, new=new: told.get(new, new) for to, new in fields.items()},
+    )
+
+
+def _indexed(**fields: Any) -> Plant:
+    return _of_kind("record_index", "recordIndexMetadata", **fields)
+
+
+def _filters(change: Callable[[bytes], bytes]) -> Plant:
+    return _of_kind(
+        "bloom_filters",
+        "BloomFilterMetadata",
+        bloomFilter=lambda told: change(told["bloomFilter"]),
+    )
 
 
 def _more_errors(told: Any) -> None:
@@ -231,12 +254,13 @@ def _later_commit(table: Path) -> None:
             file.rename(folder / f"{file.name[:14]}000{file.name[17:]}")
 
 
-V6, V9, PART, META, COW = (
+V6, V9, PART, META, COW, INDEXES = (
     "mor-v6-event",
     "mor-v9-event",
     "mor-v9-partitioned",
     "metadata-table/v9",
     "cow-v9",
+    "indexes/v9",
 )
 LIST = ".hoodie/metadata/files"
 BASES, LOGS, TIMES = "*_*.parquet", ".*.log.*", ".hoodie/timeline/*"
@@ -326,8 +350,14 @@ FAULTS: list[tuple[str, str, Plant]] = [
     ("metadata.file-size", META, _files(lambda told: told.update(size=told["size"] + 1))),
     ("metadata.column-counts", META, _told_of_columns(nullCount=7)),
     ("metadata.column-counts", META, _told_of_columns(valueCount=7)),
-    ("metadata.column-bounds", "indexes/v9", _told_of_columns(maxValue="minValue")),
-    ("metadata.column-bounds", "indexes/v9", _told_of_columns(minValue="maxValue")),
+    ("metadata.column-bounds", INDEXES, _told_of_columns(maxValue="minValue")),
+    ("metadata.column-bounds", INDEXES, _told_of_columns(minValue="maxValue")),
+    ("metadata.column-bounds", INDEXES, _told_of_columns("partition_stats", maxValue="minValue")),
+    ("metadata.record-index", INDEXES, _indexed(fileIdLowBits=5)),
+    ("metadata.record-index", INDEXES, _indexed(partitionName="p=q")),
+    ("metadata.record-index", INDEXES, without(".hoodie/metadata/record_index/*")),
+    ("metadata.bloom-filter", "bloom-index/v9", _filters(_no_bits)),
+    ("metadata.bloom-filter", "bloom-index/v9", _filters(lambda _: b"AAAA")),
 ]  # fmt: skip
 #: What writers may do: plants after which no table breaks the rule.
 ALLOWED: list[tuple[str, str, Plant]] = [

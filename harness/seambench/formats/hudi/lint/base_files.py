@@ -25,7 +25,7 @@ _TIME, _KEY, _PARTITION, _FILE = (
     f"_hoodie_{name}" for name in ("commit_time", "record_key", "partition_path", "file_name")
 )
 _LEAST, _GREATEST = b"hoodie_min_record_key", b"hoodie_max_record_key"
-_FILTER = b"org.apache.hudi.bloomfilter"
+FILTER = b"org.apache.hudi.bloomfilter"
 #: Types whose values are spelled alike by everybody.
 _PLAIN = (pa.types.is_string, pa.types.is_integer)
 Wrong = Iterator[tuple[str, str, str]]
@@ -75,7 +75,7 @@ def _findings(
     folder = place.rpartition("/")[0]
     wrong = [*_row_faults(rows, file.name, folder, conf, instants)]
     if _KEY in rows.column_names:
-        wrong += _footer_faults(footer, [one for one in rows[_KEY].to_pylist() if one is not None])
+        wrong += footer_faults(footer, [one for one in rows[_KEY].to_pylist() if one is not None])
     for rule, field, says in wrong:
         yield f"base.{rule}", f"{place} {field}", says
 
@@ -170,7 +170,7 @@ def _spelled(value: str | int | None) -> str:
     return "__empty__" if value == "" else str(value)
 
 
-def _footer_faults(footer: Mapping[bytes, bytes], keys: Sequence[str]) -> Wrong:
+def footer_faults(footer: Mapping[bytes, bytes], keys: Sequence[str]) -> Wrong:
     """The least and the greatest key, and the Bloom filter, by which writers look keys up."""
     if not keys:
         return
@@ -180,9 +180,9 @@ def _footer_faults(footer: Mapping[bytes, bytes], keys: Sequence[str]) -> Wrong:
         if said is not None and (said > real if least else said < real):
             says = f"it is {said.decode()!r}, and the key {real.decode()!r} is there"
             yield f"{'min' if least else 'max'}-record-key", name.decode(), says
-    if (packed := footer.get(_FILTER)) is None:
+    if (packed := footer.get(FILTER)) is None:
         return
-    field = _FILTER.decode()
+    field = FILTER.decode()
     try:
         filters = list(_filters(base64.b64decode(packed)))
     except (struct.error, ValueError, IndexError) as why:

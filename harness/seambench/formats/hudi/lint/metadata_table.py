@@ -1,8 +1,10 @@
-"""What is wrong with a Hudi table's metadata table: its list of files, its bounds of columns."""
+"""What is wrong with a Hudi table's metadata table: its list of files, its bounds, its indexes."""
 
 from __future__ import annotations
 
+import base64
 import contextlib
+import hashlib
 import io
 import json
 import struct
@@ -10,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import fastavro
 import pyarrow as pa
@@ -19,10 +22,11 @@ import pyarrow.parquet as pq
 from seambase.errors import UsageError
 from seambench.formats.hudi.damage import name_parts
 from seambench.formats.hudi.hfiles import read_hfile
+from seambench.formats.hudi.lint.base_files import FILTER, footer_faults
 from seambench.formats.hudi.lint.instants import LAYOUT_2, Instants, instants_of
 from seambench.formats.hudi.lint.logs import log_findings
 from seambench.formats.hudi.log_blocks import HFILE, INSTANT, blocks_of
-from seambench.formats.hudi.timelines import open_timeline, properties
+from seambench.formats.hudi.timelines import body_of, open_timeline, properties
 from seambench.formats.lint import DAMAGE, Finding, reason
 
 _ROOT, _ALL = ".", "__all_partitions__"
@@ -34,10 +38,10 @@ Wrong = Iterator[tuple[str, str, str]]
 def metadata_findings(
     table: Path, conf: Mapping[str, str], instants: Instants
 ) -> Iterator[Finding]:
-    """What is wrong with the list of files and the bounds of columns, where readers use them."""
+    """What is wrong with the list of files, bounds and indexes, where readers use them."""
     folder = table / ".hoodie" / "metadata"
     there = _there(table, instants, int(conf["hoodie.table.version"]) >= LAYOUT_2)
-    for kind, faults in (("files", _files_faults), ("column_stats", _column_faults)):
+    for kind, faults in _KINDS.items():
         if kind not in conf.get("hoodie.table.metadata.partitions", "").split(","):
             continue
         place = f".hoodie/metadata/{kind}"
@@ -92,12 +96,106 @@ def _bounds_faults(at: str, stats: Mapping[str, Any], values: pa.ChunkedArray) -
     for field, real in (("nullCount", values.null_count), ("valueCount", len(values))):
         if stats[field] != real:
             yield "column-counts", at, f"{field} is {stats[field]}, and must be {real}"
+    yield from _outside(at, stats, values)
+
+
+def _outside(at: str, stats: Mapping[str, Any], values: pa.ChunkedArray) -> Wrong:
+    """Bounds of a column that do not hold all values."""
     ends = pc.min_max(values).as_py() if _is_plain(values.type) else {"min": None, "max": None}
     for end, real in ends.items():
         said: Any = (stats[f"{end}Value"] or {}).get("value")
         outside = None not in (said, real) and (said > real if end == "min" else said < real)
         if outside:
             yield "column-bounds", at, f"{end}Value is {said!r}, and {real!r} is there"
+
+
+def _partition_faults(table: Path, there: There, records: Sequence[Record]) -> Wrong:
+    """Bounds of columns of whole partitions, which hold at least the rows of newest base files."""
+    told: dict[tuple[str, str], Mapping[str, Any]] = {}
+    for _, record in records:
+        if stats := record.get("ColumnStatsMetadata"):
+            folder = stats["fileName"].removeprefix(_ROOT)
+            told[folder, stats["columnName"]] = stats
+    for partition, name in _newest(table, there).values():
+        rows = pq.ParquetFile(table / partition / name).read()
+        for column in rows.column_names:
+            stats = told.get((partition, column))
+            if stats and not stats["isDeleted"]:
+                yield from _outside(f"{partition} {column}", stats, rows[column])
+
+
+def _record_faults(table: Path, there: There, records: Sequence[Record]) -> Wrong:
+    """The index has each row of a base file that no log changes, in the group where it is."""
+    told = {}
+    for key, record in records:
+        if at := record.get("recordIndexMetadata"):
+            told[key, at["partitionName"].removeprefix(_ROOT)] = _group(at)
+    for group, (partition, name) in _newest(table, there).items():
+        if any(log.startswith(f".{group}_") for log in there[partition]):
+            continue
+        rows = pq.ParquetFile(table / partition / name).read(["_hoodie_record_key"])
+        for key in rows["_hoodie_record_key"].to_pylist():
+            if (said := told.get((key, partition))) != group:
+                yield (
+                    "record-index",
+                    f"{partition} {key}",
+                    f"it names {said}, the row is in {group}",
+                )
+
+
+def _group(at: Mapping[str, Any]) -> str:
+    """The file group of a row, whose id is a UUID with a number behind it, or any text."""
+    if at["fileIdEncoding"]:
+        return str(at["fileId"])
+    high, low = (at[f"fileId{half}Bits"] % (1 << 64) for half in ("High", "Low"))
+    text = str(UUID(int=high << 64 | low))
+    return text if at["fileIndex"] < 0 else f"{text}-{at['fileIndex']}"
+
+
+def _filter_faults(table: Path, there: There, records: Sequence[Record]) -> Wrong:
+    """Filters of keys, by the hash of a file's name, against every key of the file."""
+    told = {key[-_HASH:]: one for key, record in records if (one := record["BloomFilterMetadata"])}
+    for partition, name in _newest(table, there).values():
+        hashed = base64.b64encode(hashlib.md5(name.encode()).digest()).decode()  # noqa: S324
+        if (one := told.get(hashed)) is None or one["isDeleted"]:
+            continue
+        keys = pq.ParquetFile(table / partition / name).read(["_hoodie_record_key"])[0].to_pylist()
+        for rule, _, says in footer_faults({FILTER: one["bloomFilter"]}, keys):
+            yield rule, f"{partition}/{name}", says
+
+
+def _newest(table: Path, there: There) -> dict[str, tuple[str, str]]:
+    """By file group, the partition and name of its newest base file in Parquet.
+
+    Groups that a completed action replaced are left out.
+    """
+    replaced = {
+        group
+        for file, _, _, action, done in open_timeline(table).names()
+        if done and action == "replacecommit" and file.stat().st_size
+        for groups in (body_of(file.read_bytes()).get("partitionToReplaceFileIds") or {}).values()
+        for group in groups
+    }
+    found: dict[str, tuple[str, str]] = {}
+    for partition, names in there.items():
+        for name in (one for one in names if one.endswith(".parquet") and one[0] != "."):
+            parts = name_parts(name)
+            group, before = parts["file_id"], found.get(parts["file_id"])
+            if group not in replaced and (
+                before is None or name_parts(before[1])["instant"] < parts["instant"]
+            ):
+                found[group] = partition, name
+    return found
+
+
+_HASH = len(base64.b64encode(bytes(16)))
+_KINDS = {
+    "files": _files_faults,
+    "column_stats": _column_faults,
+    "partition_stats": _partition_faults,
+    "record_index": _record_faults,
+    "bloom_filters": _filter_faults,
+}
 
 
 def _is_plain(type_: pa.DataType) -> bool:
@@ -151,14 +249,15 @@ def _logs(folder: Path, kind: str) -> list[Path]:
 
 
 def _records(folder: Path, kind: str, done: Instants) -> Iterator[Record]:
-    """Keys and values of the newest slice of a partition, the last of a key counts."""
+    """Keys and values of the newest slices of a partition, the last of a key counts."""
     bases = [
         file
         for file in (folder / kind).glob("*.hfile")
         if done.has_completed(name_parts(file.name)["instant"])
     ]
-    base = max(bases, key=lambda file: name_parts(file.name)["instant"], default=None)
-    files = [] if base is None else [read_hfile(base.read_bytes())]
+    bases.sort(key=lambda file: name_parts(file.name)["instant"])
+    newest = {name_parts(file.name)["file_id"]: file for file in bases}
+    files = [read_hfile(file.read_bytes()) for file in newest.values()]
     blocks = []
     for log in _logs(folder, kind):
         blocks += list(blocks_of(log.read_bytes()))

@@ -41,7 +41,7 @@ RULES = Rules(
         },
         "Technical Specification, Metadata": {
             "must": "metadata. missing unreadable partitions lost-files gone-files file-size"
-            " column-counts column-bounds"
+            " column-counts column-bounds record-index bloom-filter"
         },
     },
 )
