@@ -296,27 +296,24 @@ def test_counts_beside_records_are_shown_and_what_is_none_is_named(
     assert f"<code>{folder}/broken.json</code>" in page(site, "about")
 
 
-@pytest.mark.parametrize("bad", [float("nan"), float("inf"), "1", -1, True, 10**400])
-def test_a_record_with_samples_that_are_no_seconds_is_no_result(
-    results: Path, tmp_path: Path, bad: object
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        *(({"hot": [bad]}, r"timings\[0\]\.hot\[0\]|no number of JSON")
+          for bad in (float("nan"), float("inf"), "1", -1, True, 10**400)),
+        ({"answer": OTHER}, "the verdict pass does not follow"),
+    ],
+)  # fmt: skip
+def test_a_record_that_is_not_sound_is_no_result(
+    results: Path, tmp_path: Path, change: dict[str, Any], says: str
 ) -> None:
-    """It is named with the place, and none of its times reaches the page."""
+    """It is named with the place, and none of its times and answers reaches the page."""
     record = make_record("auto")
-    record["timings"][0]["hot"][0] = bad
+    record["timings"][0] |= change
     write_record(results, record)
     site = build(results, tmp_path / "site").parent
     assert list(site.glob("records/*")) == []
-    assert re.search(r"timings\[0\]\.hot\[0\]|no number of JSON", page(site, "about"))
-
-
-def test_a_verdict_that_does_not_follow_is_no_result(results: Path, tmp_path: Path) -> None:
-    """A record that calls a wrong answer right is named, and not shown."""
-    record = make_record("auto")
-    record["timings"][0]["answer"] = OTHER
-    write_record(results, record)
-    site = build(results, tmp_path / "site").parent
-    assert list(site.glob("records/*")) == []
-    assert "the verdict pass does not follow" in page(site, "about")
+    assert re.search(says, page(site, "about"))
 
 
 def test_hostile_text_stays_text(results: Path, tmp_path: Path) -> None:

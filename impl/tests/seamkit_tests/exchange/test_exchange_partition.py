@@ -1,5 +1,6 @@
 """Where rows go. Worked hashes: StarRocks (hash_util.hpp, shuffler.h), Spark 3.5.9, Iceberg."""
 
+import itertools
 import json
 import zlib
 from datetime import UTC, date, datetime
@@ -91,13 +92,14 @@ def test_worked_hashes_of_starrocks(
     assert _hash("xxh3", *columns) == xxh3
 
 
-@pytest.mark.parametrize("function", ["fnv", "crc32", "xxh3", "spark"])
+@pytest.mark.parametrize("function", ["fnv", "crc32", "xxh3", "spark", "presto", "velox"])
 def test_encodings_do_not_change_a_hash(function: Any) -> None:
-    """A dictionary, runs, a slice and a struct's field hash as the values they stand for."""
+    """A dictionary, runs, views and a slice hash as the values they stand for."""
     words = pa.array(["x", None, "long enough to be no inline string", "x", ""] * 3)
     plain = hash_rows(pa.record_batch({"c": words}), PartitionRule(["c"], 1, function=function))
     runs = pa.RunEndEncodedArray.from_arrays(pa.array(range(1, 16), pa.int32()), words)
     others = [words.dictionary_encode(), runs, pa.concat_arrays([words[:4], words]).slice(4)]
+    others.append(words.cast(pa.string_view()))
     for other in others:
         batch = pa.record_batch({"c": other})
         found = hash_rows(batch, PartitionRule(["c"], 1, function=function))
@@ -106,10 +108,11 @@ def test_encodings_do_not_change_a_hash(function: Any) -> None:
 
 @given(st.binary(max_size=1200), st.integers(0, 2**32 - 1))
 def test_functions_on_bytes_agree_with_their_libraries(content: bytes, seed: int) -> None:
-    """XXH3-64 with a seed, and CRC-32 continued from a state, over any bytes."""
+    """XXH3-64 with a seed, CRC-32 continued from a state, and XXH64 with seed 0, over any bytes."""
     pointer = ffi.cast("uint8_t *", ffi.from_buffer(content))
     assert lib.seam_xxh3(pointer, len(content), seed) == xxhash.xxh3_64_intdigest(content, seed)
     assert lib.seam_crc32(seed, pointer, len(content)) == zlib.crc32(content, seed)
+    assert lib.seam_xxh64(pointer, len(content)) == xxhash.xxh64_intdigest(content)
 
 
 def _spark_array(kind: str, value: Any) -> pa.Array:
@@ -181,8 +184,10 @@ def test_the_turn_of_a_hash_that_starrocks_prints(case: dict[str, int], drivers:
     assert parts_of(state, 1, drivers, "multiply").tolist() == [turned * drivers >> 32]
 
 
-@pytest.mark.parametrize("unit", ["s", "ms"])
-@pytest.mark.parametrize("function", ["fnv", "crc32", "xxh3", "spark"])
+@pytest.mark.parametrize(
+    ("function", "unit"),
+    [("presto", "ms"), *itertools.product(["fnv", "crc32", "xxh3", "spark"], ["s", "ms"])],
+)
 def test_timestamps_without_microseconds_are_refused(function: Any, unit: str) -> None:
     """Microseconds are hashed: what 64 bits of them cannot count is refused, in front and behind.
 
@@ -198,7 +203,7 @@ def test_timestamps_without_microseconds_are_refused(function: Any, unit: str) -
 
     assert hashed(most) == hashed(-most) == hashed(most + 1, b"\0") == 1
     for value in (most + 1, -most - 1, 2**63 - 1, -(2**63)):
-        with pytest.raises(RefusedError, match="column 'a' is a timestamp beyond 64 bits"):
+        with pytest.raises(RefusedError, match="row 0 of column 'a' is a timestamp beyond 64"):
             hashed(value)
 
 

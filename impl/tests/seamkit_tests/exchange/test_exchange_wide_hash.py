@@ -7,9 +7,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import xxhash
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from seamkit.core._seam import ffi, lib
 
 from seambase.errors import RefusedError, UsageError
 from seambench.seams.serde.values import plain_values
@@ -95,30 +92,6 @@ def test_keys_are_combined_from_left_to_right(function: Function) -> None:
     assert _hashes(function, batch) == [_WITNESSES[function](row, types) for row in rows]
 
 
-@pytest.mark.parametrize("function", ["presto", "velox"])
-def test_encodings_do_not_change_a_hash(function: Function) -> None:
-    """Dictionaries, runs, views and slices hash as the values they stand for."""
-    words = _COLUMNS["varchar"]
-    plain = _hashes(function, _batch({"a": words}))
-    runs = pa.RunEndEncodedArray.from_arrays(pa.array(range(1, 8), pa.int32()), words)
-    views = words.cast(pa.string_view())
-    for other in (
-        words.dictionary_encode(),
-        runs,
-        views,
-        pa.concat_arrays([words, words]).slice(7),
-    ):
-        assert _hashes(function, _batch({"a": other})) == plain
-
-
-@settings(max_examples=100)
-@given(st.binary(max_size=200))
-def test_xxh64_agrees_with_its_library(content: bytes) -> None:
-    """XXH64 with seed 0, over any bytes."""
-    pointer = ffi.cast("uint8_t *", ffi.from_buffer(content))
-    assert lib.seam_xxh64(pointer, len(content)) == xxhash.xxh64_intdigest(content)
-
-
 @pytest.mark.parametrize(("function", "drivers"), [("presto", 4), ("velox", 1)])
 def test_rows_go_to_the_part_of_their_hash(function: Function, drivers: int) -> None:
     """Presto: the folded hash times n, shifted; the driver by XXH64. Velox: the rest by n."""
@@ -154,20 +127,6 @@ def test_what_cannot_be_hashed_is_refused() -> None:
         _hashes("presto", batch)
     with pytest.raises(UsageError, match="no rule to reduce"):
         parts_of(np.zeros(1, np.uint32), 2, reduce="own")
-
-
-@pytest.mark.parametrize(("unit", "value"), [("s", 2**62), ("ms", -(2**62))])
-@pytest.mark.parametrize("function", ["fnv", "crc32", "spark", "presto"])
-def test_timestamps_beyond_microseconds_are_refused(
-    function: Function, unit: str, value: int
-) -> None:
-    """What has no microseconds in 64 bits has no hash; under a null it does not count."""
-    column = pa.array([0, value], pa.timestamp(unit))
-    with pytest.raises(RefusedError, match=r"row 1 of column 't' is a timestamp beyond"):
-        _hashes(function, pa.record_batch({"t": column}))
-    hidden = pa.Array.from_buffers(column.type, 2, [pa.py_buffer(b"\x01"), column.buffers()[1]])
-    if (function, unit) != ("presto", "s"):
-        assert len(_hashes(function, pa.record_batch({"t": hidden}))) == 2
 
 
 @pytest.mark.jvm
