@@ -105,13 +105,15 @@ def _section(files: Sequence[FileEntry]) -> Section:
     runs: dict[object, list[FileEntry]] = {}
     for file in files:
         runs.setdefault(file.identity if file.level == 0 else file.level, []).append(file)
-    spans = {
-        name: (min(f.min_sequence for f in run), max(f.max_sequence for f in run))
-        for name, run in runs.items()
-    }
+    spans = {name: _span(run) for name, run in runs.items()}
     names = sorted(runs, key=lambda name: spans[name])
     apart = all(spans[one][1] < spans[other][0] for one, other in itertools.pairwise(names))
     return Section([runs[name] for name in names], apart)
+
+
+def _span(run: Sequence[FileEntry]) -> tuple[int, int]:
+    """The smallest sequence number of a run, and the largest."""
+    return min(file.min_sequence for file in run), max(file.max_sequence for file in run)
 
 
 _Key = tuple[Any, ...]
@@ -306,11 +308,22 @@ class Planner:
         """
         if self.options.engine in _ROW_LEFT:
             return ()
-        return [
-            number
-            for number, run in enumerate(section.runs)
-            if run[0].level and all(one.looks_up for one in self._then(run))
-        ]
+        return [number for number, run in enumerate(section.runs) if self._is_looked_up(run)]
+
+    def _is_looked_up(self, run: Sequence[FileEntry]) -> bool:
+        return run[0].level > 0 and all(one.looks_up for one in self._then(run))
+
+    def _is_of_one_age(self, section: Section) -> bool:
+        """Whether runs bear the same numbers, but for rows that a compaction looked up.
+
+        Where a row of a deeper run wins over those of level 0, it is written once more as it is.
+        """
+        by_level = sorted(section.runs, key=lambda run: run[0].level)
+        return not section.ordered and any(
+            max(_span(one)[0], _span(deeper)[0]) <= min(_span(one)[1], _span(deeper)[1])
+            and not self._is_looked_up(one)
+            for one, deeper in itertools.combinations(by_level, 2)
+        )
 
     def _may_retract(self, file: FileEntry) -> bool:
         """Whether a file may have retracts, as far as its manifest can be believed.
@@ -370,7 +383,7 @@ class Planner:
     ) -> ReadUnit:
         """Files whose rows of one key are merged."""
         options = self.options
-        if not section.ordered:
+        if self._is_of_one_age(section):
             self.warnings.append(_of_one_age(section, f"{self.storage.root}/{folder}"))
         runs = [[self._data_file(file, folder) for file in run] for run in section.runs]
         masks = {

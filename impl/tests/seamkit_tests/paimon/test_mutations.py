@@ -323,6 +323,35 @@ def test_rows_of_one_age_by_two_writers_are_told(
         PaimonTable(str(table)).scan(strict=True)
 
 
+@pytest.mark.parametrize(
+    ("level", "first", "looks_up", "warned"),
+    [
+        (4, 2, "true", False),
+        (4, 0, "true", False),
+        (4, 2, "false", True),
+        (4, 3, "false", False),
+        (0, 0, "true", True),
+    ],
+)
+def test_rows_that_a_compaction_looked_up_are_of_one_age_by_right(
+    level: int, first: int, looks_up: str, warned: bool, tmp_path: Path
+) -> None:
+    """What it finds in a deeper run it may write once more as it is, whoever else writes."""
+
+    def older(entry: dict[str, Any]) -> None:
+        if entry["_FILE"]["_LEVEL"] == level:
+            entry["_FILE"]["_MIN_SEQUENCE_NUMBER"] = first
+
+    table = unpack_paimon("core-lookup-sum", tmp_path)
+    rewrite_manifests(table, older)
+    replace_in(table / "schema" / "schema-0", '"true"', f'"{looks_up}"')
+    scan = PaimonTable(str(table)).scan()
+    said = any("the same sequence numbers" in one.reason for one in scan.report().warnings)
+    assert said is warned
+    if not warned:
+        assert PaimonTable(str(table)).scan(strict=True).count_rows() == 4
+
+
 def test_a_snapshot_of_a_schema_that_is_gone_is_an_error(tmp_path: Path) -> None:
     """The newest one that is left may lack columns, though all files be of it."""
     table = unpack_paimon("core-append", tmp_path)
