@@ -1,8 +1,9 @@
-"""Columns whose type became narrower: what Paimon makes of the values in older files.
+"""Columns whose type became narrower or another: what Paimon makes of values in older files.
 
 Texts and bytes are cut to the length of `VARCHAR` and `VARBINARY`, and filled up to that of `CHAR`
 and `BINARY`; whole numbers keep their lowest bits; decimals are rounded; of times the digits that
-the type lacks are cut off (`CastExecutors` of paimon-common).
+the type lacks are cut off. What is true is 1 as a number, and numbers are true but for 0
+(`CastExecutors` of paimon-common).
 """
 
 from __future__ import annotations
@@ -116,6 +117,8 @@ def narrowing_of(own: Field, before: Field) -> _Narrowing | None:
         return (have, partial(_rounded, want)) if is_cut else None
     if kinds.is_floating(have) and kinds.is_integer(want):
         return have, partial(_whole, want)
+    if _is_of_truth(have, want):
+        return have, partial(pc.cast, target_type=want)
     for of_kind in (kinds.is_integer, kinds.is_floating):
         if of_kind(have) and of_kind(want):
             is_cut = want.bit_width < have.bit_width
@@ -127,6 +130,13 @@ def narrowing_of(own: Field, before: Field) -> _Narrowing | None:
     if former is not None and int(former[2]) <= size and not is_filled:
         return None
     return want, partial(of_length if kinds.is_string(want) else _of_size, size, is_filled)
+
+
+def _is_of_truth(have: pa.DataType, want: pa.DataType) -> bool:
+    """Whether booleans become numbers, or whole numbers booleans."""
+    if pa.types.is_boolean(have):
+        return bool(pa.types.is_integer(want) or pa.types.is_floating(want))
+    return bool(pa.types.is_integer(have) and pa.types.is_boolean(want))
 
 
 def _of_size(size: int, is_filled: bool, column: pa.Array) -> pa.Array:

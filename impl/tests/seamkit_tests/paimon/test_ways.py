@@ -18,6 +18,7 @@ import pytest
 import seamkit
 from seambase.errors import InputError, RefusedError
 from seamkit.avro.data_file import read_container
+from seamkit.connector.change_rows import reader_of
 from seamkit.files.footers.orc_footer import OrcFooter
 from seamkit.tables.paimon import planning
 from seamkit.tables.paimon.planning import by_bucket
@@ -236,6 +237,31 @@ def test_casts_that_are_not_known_are_refused(
     _later_schema(table, change)
     with pytest.raises(RefusedError, match=says):
         seamkit.open_table(table).to_arrow()
+
+
+@pytest.mark.parametrize("kind", ["parquet", "orc", "avro"])
+def test_what_is_true_becomes_1_and_numbers_but_0_true(kind: str, tmp_path: Path) -> None:
+    """As Paimon's core 1.4.2 casts the values of older files (`BooleanToNumericCastRule`)."""
+    table = unpack_paimon(f"append-types-{kind}", tmp_path)
+    later = {"b": "FLOAT", "t": "BOOLEAN", "i": "BOOLEAN", "l": "BOOLEAN"}
+    schema = json.loads((table / "schema/schema-0").read_text(encoding="utf-8")) | {"id": 1}
+    for field in schema["fields"]:
+        field["type"] = later.get(field["name"], field["type"])
+    (table / "schema/schema-1").write_text(json.dumps(schema), encoding="utf-8")
+
+    def rows(condition: pc.Expression | None = None, *, is_connector: bool = False) -> list[Any]:
+        scan = PaimonTable(str(table)).scan(["b", "t", "i", "l", "s"], filter=condition)
+        if is_connector:
+            scan = scan.read_by("connector", reader_of(scan))
+        found = scan.to_table().to_pylist()
+        return sorted((list(row.values()) for row in found), key=lambda row: row[-1] or 0)
+
+    low, none, high = [0.0, True, True, True, -32768], [None] * 5, [1.0, True, True, True, 2]
+    assert rows() == rows(is_connector=True) == [low, none, high]
+    assert rows(pc.field("b") < 1) == [low]
+    assert rows(pc.field("i")) == [low, high]
+    assert rows(~pc.field("l")) == []
+    assert rows(pc.field("t").is_null()) == [none]
 
 
 def test_types_that_became_narrower_within_others_are_refused(tmp_path: Path) -> None:
