@@ -1,9 +1,9 @@
 """Columns whose type became narrower or another: what Paimon makes of values in older files.
 
 Texts and bytes are cut to the length of `VARCHAR` and `VARBINARY`, and filled up to that of `CHAR`
-and `BINARY`; whole numbers keep their lowest bits; decimals are rounded; of times the digits that
-the type lacks are cut off. What is true is 1 as a number, and numbers are true but for 0
-(`CastExecutors` of paimon-common).
+and `BINARY`, but for bytes that became texts, which stay as long as they are. Whole numbers keep
+their lowest bits; decimals are rounded; of times the digits that the type lacks are cut off. What
+is true is 1 as a number, and numbers are true but for 0 (`CastExecutors` of paimon-common).
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def narrowing_of(own: Field, before: Field) -> _Narrowing | None:
             is_cut = want.bit_width < have.bit_width
             return (have, partial(pc.cast, target_type=want, safe=False)) if is_cut else None
     match, former = (_SIZED.fullmatch(one.spelling) for one in (own, before))
-    if match is None:
+    if match is None or (kinds.is_binary(have) and kinds.is_string(want)):
         return None
     size, is_filled = int(match[2]), match[1] is None
     if former is not None and int(former[2]) <= size and not is_filled:

@@ -20,6 +20,8 @@ from seambase.errors import InputError, RefusedError
 from seamkit.avro.data_file import read_container
 from seamkit.connector.change_rows import reader_of
 from seamkit.files.footers.orc_footer import OrcFooter
+from seamkit.scan.scan import Scan
+from seamkit.scan.unit_scan import UnitScan
 from seamkit.tables.paimon import planning
 from seamkit.tables.paimon.planning import by_bucket
 from seamkit.tables.paimon.table import PaimonTable
@@ -239,20 +241,48 @@ def test_casts_that_are_not_known_are_refused(
         seamkit.open_table(table).to_arrow()
 
 
+def _with_types(table: Path, first: dict[str, str], later: dict[str, str]) -> None:
+    """Let columns have types in the first schema, by which files are, and others in the next."""
+    schema = json.loads((table / "schema/schema-0").read_text(encoding="utf-8"))
+    for number, types in enumerate((first, later)):
+        for field in schema["fields"]:
+            field["type"] = types.get(field["name"], field["type"])
+        own = json.dumps(schema | {"id": number})
+        (table / f"schema/schema-{number}").write_text(own, encoding="utf-8")
+
+
+def _by_connector(table: Path, columns: list[str]) -> Scan:
+    scan = PaimonTable(str(table)).scan(columns)
+    assert isinstance(scan, UnitScan)
+    return scan.read_by("connector", reader_of(scan))
+
+
+@pytest.mark.parametrize("kind", ["parquet", "orc", "avro"])
+@pytest.mark.parametrize("later", ["VARCHAR(2)", "CHAR(4)", "STRING"])
+def test_bytes_that_became_texts_stay_as_long_as_they_are(
+    later: str, kind: str, tmp_path: Path
+) -> None:
+    """`BinaryToStringCastRule` of Paimon's core 1.4.2 has no look at the length of the type."""
+    table = unpack_paimon(f"append-types-{kind}", tmp_path)
+    _with_types(table, {"c": "BYTES"}, {"c": later})
+    for scan in (PaimonTable(str(table)).scan(["c"]), _by_connector(table, ["c"])):
+        assert Counter(scan.to_table()["c"].to_pylist()) == Counter(["text", None, ""])
+    scan = PaimonTable(str(table)).scan(["c"], filter=pc.field("c") == "text")
+    assert scan.to_table()["c"].to_pylist() == ["text"]
+
+
 @pytest.mark.parametrize("kind", ["parquet", "orc", "avro"])
 def test_what_is_true_becomes_1_and_numbers_but_0_true(kind: str, tmp_path: Path) -> None:
     """As Paimon's core 1.4.2 casts the values of older files (`BooleanToNumericCastRule`)."""
     table = unpack_paimon(f"append-types-{kind}", tmp_path)
     later = {"b": "FLOAT", "t": "BOOLEAN", "i": "BOOLEAN", "l": "BOOLEAN"}
-    schema = json.loads((table / "schema/schema-0").read_text(encoding="utf-8")) | {"id": 1}
-    for field in schema["fields"]:
-        field["type"] = later.get(field["name"], field["type"])
-    (table / "schema/schema-1").write_text(json.dumps(schema), encoding="utf-8")
+    _with_types(table, {}, later)
 
     def rows(condition: pc.Expression | None = None, *, is_connector: bool = False) -> list[Any]:
-        scan = PaimonTable(str(table)).scan(["b", "t", "i", "l", "s"], filter=condition)
+        names = ["b", "t", "i", "l", "s"]
+        scan = PaimonTable(str(table)).scan(names, filter=condition)
         if is_connector:
-            scan = scan.read_by("connector", reader_of(scan))
+            scan = _by_connector(table, names)
         found = scan.to_table().to_pylist()
         return sorted((list(row.values()) for row in found), key=lambda row: row[-1] or 0)
 
