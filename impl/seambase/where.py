@@ -97,6 +97,16 @@ def require_c_names(schema: pa.Schema) -> None:
             )
 
 
+def fields_alike(kind: pa.DataType) -> tuple[str, str] | None:
+    """Two fields of a struct, at any depth of a type, whose names differ in case alone."""
+    fields = [kind.field(n) for n in range(kind.num_fields)] if pa.types.is_nested(kind) else []
+    names: dict[str, str] = {}
+    for field in fields:
+        if (other := names.setdefault(field.name.lower(), field.name)) != field.name:
+            return other, field.name
+    return next(filter(None, (fields_alike(field.type) for field in fields)), None)
+
+
 def _rows_alone(rows: int) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([pa.nulls(rows, pa.int8())], ["nothing"])
 
@@ -138,17 +148,22 @@ def parse_filter(
             raise UsageError(f"{what} {text!r}: {_first_line(error)}") from error
         finally:
             con.unregister("rows")
-    _require_apart(f"{what} {text!r}", columns, schema.names)
+    _require_apart(f"{what} {text!r}", columns, schema)
     if [str(kind) for kind in kinds] != ["BOOLEAN"]:
         given = ", ".join(map(str, kinds))
         raise UsageError(f"{what} {text!r} is no condition, true or false: it gives {given}")
     return Filter(sql, columns)
 
 
-def _require_apart(where: str, columns: Sequence[str], known: Sequence[str]) -> None:
+def _require_apart(where: str, columns: Sequence[str], schema: pa.Schema) -> None:
     """DuckDB takes names that differ only in case for one: the filter could read the wrong one."""
     for name in columns:
-        for other in known:
+        if pair := fields_alike(schema.field(name).type):
+            raise UsageError(
+                f"{where}: the fields {pair[0]!r} and {pair[1]!r} in column {name!r} differ only "
+                "in case, which DuckDB does not tell apart"
+            )
+        for other in schema.names:
             if other != name and other.lower() == name.lower():
                 raise UsageError(
                     f"{where}: the columns {name!r} and {other!r} differ only in case, "

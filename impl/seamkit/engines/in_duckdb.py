@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from seambase.errors import RefusedError
-from seambase.where import require_c_names
+from seambase.where import fields_alike, require_c_names
 from seamkit.engines.files import EngineFiles, EnginePlan
 
 if TYPE_CHECKING:
@@ -30,6 +30,12 @@ def duckdb_relation(
     from seambase.dataset import without_views
 
     require_c_names(plan.schema)
+    for field in plan.schema:
+        if pair := fields_alike(field.type):
+            raise RefusedError(
+                f"DuckDB takes the fields {pair[0]!r} and {pair[1]!r} in column {field.name!r} for "
+                "one: leave the column out"
+            )
     # Types are those that DuckDB gives to our own columns, whoever reads the rows.
     shown = connection.from_arrow(pa.Table.from_batches([], without_views(plan.schema)))
     for own, name in zip(shown.columns, plan.schema.names, strict=True):

@@ -78,3 +78,25 @@ def test_names_that_differ_only_in_case_are_refused() -> None:
     with pytest.raises(UsageError, match="differ only in case"):
         parse_filter('"Id" IS NOT NULL', schema)
     assert parse_filter("n > 1", schema).columns == ("n",)
+
+
+@pytest.mark.parametrize("text", ['s."A" = 2', "s.a = 1", "s IS NULL", "len(l) > 0"])
+def test_fields_that_differ_only_in_case_are_refused(text: str) -> None:
+    """DuckDB reads `a` for `s."A"`, at any depth; a filter on other columns may stay."""
+    alike = pa.struct([("a", pa.int32()), ("b", pa.int32()), ("A", pa.int32())])
+    within = pa.map_(pa.string(), pa.list_(pa.struct([("x", alike)])))
+    schema = pa.schema(
+        [("s", alike), ("l", pa.list_(within)), ("a", pa.int32()), ("n", pa.int64())]
+    )
+    with pytest.raises(
+        UsageError, match=r"fields 'a' and 'A' in column '[sl]' differ only in case"
+    ):
+        parse_filter(text, schema)
+    assert parse_filter("a > 1 AND n > 1", schema).columns == ("a", "n")
+
+
+def test_fields_that_differ_in_more_than_case_are_told_apart() -> None:
+    """A field may be called as its column, as another column, and as one within another struct."""
+    inner = pa.struct([("a", pa.int32()), ("b", pa.struct([("A", pa.int32())]))])
+    schema = pa.schema([("s", inner), ("B", pa.struct([("b", pa.int32())]))])
+    assert parse_filter("s.a = 1 AND s.b.A = 2 AND B.b = 3", schema).columns == ("s", "B")

@@ -2,6 +2,7 @@
 
 import datetime as dt
 from collections import Counter
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import pytest
 from seambase.dataset import ScanDataset
 from seambase.errors import RefusedError, UsageError
 from seamkit.scan.arguments import ScanOptions
+from seamkit.scan.scan import Scan
 from seamkit.scan.unit_scan import UnitScan
 from seamkit_tests.samples.calls import calls_of
 from seamkit_tests.scan.units import plan, write_unit
@@ -205,6 +207,26 @@ def test_a_name_that_duckdb_gives_to_another_column_is_refused(tmp_path: Path) -
     with pytest.raises(RefusedError, match="DuckDB calls column '' 'v0'"):
         scan.relation(duckdb.connect())
     assert scan.lazy().collect().columns == ["", "v0"]
+
+
+@pytest.mark.parametrize("wrap", [lambda kind: kind, pa.list_], ids=["struct", "list"])
+@pytest.mark.parametrize("by_us", [False, True])
+def test_fields_that_duckdb_takes_for_one_are_refused(
+    tmp_path: Path, wrap: Callable[[pa.DataType], pa.DataType], by_us: bool
+) -> None:
+    """DuckDB reads `a` for `A`, whoever hands it the rows; Polars and Arrow tell them apart."""
+    alike = pa.struct([("a", pa.int32()), ("A", pa.int32())])
+    value = {"a": 1, "A": 2}
+    own = [value if wrap(alike) == alike else [value]]
+    rows = pa.table({"s": pa.array(own, wrap(alike)), "k": [7]})
+    scan: Scan = UnitScan(plan(rows.schema, write_unit(tmp_path, "a", rows)), rows.schema.names)
+    scan = scan.limit(5) if by_us else scan
+    with pytest.raises(RefusedError, match="takes the fields 'a' and 'A' in column 's' for one"):
+        scan.relation(duckdb.connect())
+    assert scan.select("k").relation(duckdb.connect()).fetchall() == [(7,)]
+    assert scan.lazy().collect().to_dicts() == rows.to_pylist()
+    with pytest.raises(UsageError, match="'a' and 'A' in column 's' differ only in case"):
+        scan.filter("s IS NOT NULL")
 
 
 def test_names_with_nul_are_refused_where_they_would_be_cut(tmp_path: Path) -> None:
