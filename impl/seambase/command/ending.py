@@ -122,20 +122,24 @@ def _write_any_name() -> None:
 
 @contextlib.contextmanager
 def _termination_as_interrupt() -> Iterator[None]:
-    """SIGTERM ends a command as Ctrl-C does, so that nothing half-written is left either."""
+    """SIGTERM, and a terminal that closes, end a command as Ctrl-C does: nothing is left either."""
 
     def interrupt(_: int, __: FrameType | None) -> None:
         raise KeyboardInterrupt
 
+    heard = [signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # `nohup` has it ignored
+        heard.append(signal.SIGHUP)
     try:
-        before = signal.signal(signal.SIGTERM, interrupt)
+        before = [signal.signal(one, interrupt) for one in heard]
     except ValueError:  # not the main thread, where no handler can be set
         yield
         return
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for one, was in zip(heard, before, strict=True):
+            signal.signal(one, was)
 
 
 def _flushed(program: str, code: int) -> int:

@@ -100,11 +100,12 @@ def test_a_stream_that_is_closed_is_one_that_takes_nothing(
 def _hear_signals() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
-@pytest.mark.parametrize("signal_", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("signal_", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_leaves_nothing_half_written(tmp_path: Path, signal_: signal.Signals) -> None:
-    """Ctrl-C and SIGTERM are exit code 130, told in a line."""
+    """Ctrl-C, SIGTERM and a terminal that closes are exit code 130, told in a line."""
     with subprocess.Popen(
         command("scan", "t", "-o", tmp_path / "out.arrow", fake="endless"),
         stderr=subprocess.PIPE,
@@ -121,6 +122,23 @@ def test_a_signal_leaves_nothing_half_written(tmp_path: Path, signal_: signal.Si
     assert "seamkit: interrupted" in said
     assert "Traceback" not in said
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_command_that_was_begun_by_nohup_goes_on(tmp_path: Path) -> None:
+    """Where a closing terminal is to be passed over, it is."""
+    with subprocess.Popen(
+        command("scan", "t", "-o", tmp_path / "out.arrow", fake="endless"),
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"SEAMKIT_DEBUG": ""},
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
+    ) as process:
+        assert process.stderr is not None
+        assert "reading" in process.stderr.readline()
+        process.send_signal(signal.SIGHUP)
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(1)
+        process.kill()
 
 
 def test_a_file_without_room_is_told(tmp_path: Path) -> None:
