@@ -76,7 +76,7 @@ def values_fit(expression: pc.Expression | None) -> Iterator[None]:
     """An error of Arrow's of a value, such as one that a cast does not fit, names the filter."""
     try:
         yield
-    except pa.ArrowException as error:
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
         shown = "" if expression is None else filter_text(expression)
         reason = str(error).splitlines()[0]
         raise UsageError(f"the filter {shown} does not fit the values: {reason}") from error
