@@ -2,8 +2,9 @@
 
 Texts and bytes are cut to the length of `VARCHAR` and `VARBINARY`, and filled up to that of `CHAR`
 and `BINARY`, but for bytes that became texts, which stay as long as they are. Whole numbers keep
-their lowest bits; decimals are rounded; of times the digits that the type lacks are cut off. What
-is true is 1 as a number, and numbers are true but for 0 (`CastExecutors` of paimon-common).
+their lowest bits, and so do decimals that become such; decimals are rounded; of times the digits
+that the type lacks are cut off. What is true is 1 as a number, and numbers are true but for 0
+(`CastExecutors` of paimon-common).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import partial
 
 import numpy as np
@@ -112,11 +114,11 @@ def narrowing_of(own: Field, before: Field) -> _Narrowing | None:
     if kinds.is_timestamp(have) and kinds.is_timestamp(want):
         is_cut = own.digits < before.digits
         return (have, partial(_with_digits, own.digits, want)) if is_cut else None
-    if kinds.is_decimal(have) and kinds.is_decimal(want):
+    if kinds.is_decimal(want) and (kinds.is_decimal(have) or kinds.is_integer(have)):
         is_cut = not LOSSLESS.promotes(have, want)
         return (have, partial(_rounded, want)) if is_cut else None
-    if kinds.is_floating(have) and kinds.is_integer(want):
-        return have, partial(_whole, want)
+    if kinds.is_integer(want) and (kinds.is_floating(have) or kinds.is_decimal(have)):
+        return have, partial(_whole if kinds.is_floating(have) else _lowest_bits, want)
     if _is_of_truth(have, want):
         return have, partial(pc.cast, target_type=want)
     for of_kind in (kinds.is_integer, kinds.is_floating):
@@ -147,7 +149,7 @@ def _of_size(size: int, is_filled: bool, column: pa.Array) -> pa.Array:
 
 def _rounded(want: pa.Decimal128Type, column: pa.Array) -> pa.Array:
     values = [
-        one if one is None else rounded(one, want.precision, want.scale)
+        one if one is None else rounded(Decimal(one), want.precision, want.scale)
         for one in column.to_pylist()
     ]
     return pa.array(values, want)
@@ -166,6 +168,15 @@ def _whole(want: pa.DataType, column: pa.Array) -> pa.Array:
     cut = np.select([low, high], [ends.min, ends.max], inside)
     valid = column.is_valid().to_numpy(zero_copy_only=False)
     return pc.cast(pa.array(cut, mask=~valid), want, safe=False)
+
+
+def _lowest_bits(want: pa.DataType, column: pa.Array) -> pa.Array:
+    """Decimals without what is behind the point; of those beyond the type the lowest bits."""
+    half = 1 << want.bit_width - 1
+    values = [
+        one if one is None else (int(one) + half) % (2 * half) - half for one in column.to_pylist()
+    ]
+    return pa.array(values, want)
 
 
 def _with_digits(digits: int, want: pa.DataType, column: pa.Array) -> pa.Array:

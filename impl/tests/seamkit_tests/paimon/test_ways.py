@@ -6,6 +6,7 @@ import itertools
 import json
 import re
 from collections import Counter
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -292,6 +293,23 @@ def test_what_is_true_becomes_1_and_numbers_but_0_true(kind: str, tmp_path: Path
     assert rows(pc.field("i")) == [low, high]
     assert rows(~pc.field("l")) == []
     assert rows(pc.field("t").is_null()) == [none]
+
+
+@pytest.mark.parametrize("kind", ["parquet", "orc", "avro"])
+def test_decimals_become_whole_numbers_and_those_decimals(kind: str, tmp_path: Path) -> None:
+    """As Paimon's core 1.4.2 casts older values: the lowest bits; null where no digits are left."""
+    table = unpack_paimon(f"append-types-{kind}", tmp_path)
+    types = {"m": "TINYINT", "n": "INT", "o": "BIGINT", "i": "DECIMAL(5, 2)", "l": "DECIMAL(20, 2)"}
+    _with_types(table, {}, types)
+    high = [12, -2045911175, 7888470988696384334, Decimal("3.00"), Decimal("4.00")]
+    low, none = [-127, 1530494977, -4477988020393345023, None, None], [None] * 5
+    for scan in (PaimonTable(str(table)).scan([*types]), _by_connector(table, [*types])):
+        rows = [list(row.values()) for row in scan.to_table().to_pylist()]
+        assert sorted(rows, key=lambda row: row[0] or 0) == [low, none, high]
+    for condition in (pc.field("n") < 0, pc.field("l") == Decimal(4), pc.field("o") > 2**60):
+        assert PaimonTable(str(table)).scan(["m"], filter=condition).to_table()[
+            "m"
+        ].to_pylist() == [12]
 
 
 def test_types_that_became_narrower_within_others_are_refused(tmp_path: Path) -> None:
