@@ -49,6 +49,7 @@ class ExchangeRequest:
             `flight`, or another that the implementation states.
         chunk_rows: most rows that travel together, unless a batch of more was written.
         buffer_bytes: bytes beyond which a receiver makes its senders wait; None for its choice.
+            With 0, nothing has arrived before it is read.
         options: of the format, as `SerdeRequest` has them.
         writers: drivers of each sender. They share its buffer, and its end is sent once, after the
             last of them.

@@ -45,7 +45,7 @@ class ArrowFlightExchange:
 class _Receiver(flight.FlightServerBase):  # type: ignore[misc] # pyarrow has no types
     def __init__(self, place: str, request: ExchangeRequest) -> None:
         super().__init__(place)
-        self._inbox = Inbox(request.senders)
+        self._inbox = Inbox(request)
         self.read, self.cancel = self._inbox.read, self._inbox.cancel
 
     def do_put(self, _: Any, descriptor: Any, reader: Any, __: Any) -> None:

@@ -51,7 +51,7 @@ class GrpcExchange:
 
 class _Receiver(Inbox):
     def __init__(self, place: str, request: ExchangeRequest) -> None:
-        super().__init__(request.senders)
+        super().__init__(request)
         self._server = grpc.server(ThreadPoolExecutor(request.senders), options=_OPTIONS)
         put = grpc.stream_unary_rpc_method_handler(self._take)
         service, method = _METHOD.strip("/").split("/")

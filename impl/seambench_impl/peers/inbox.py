@@ -6,6 +6,7 @@ import contextlib
 import queue
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
@@ -90,10 +91,14 @@ class Turns(Generic[_Way]):
 
 
 class Inbox:
-    """A few batches between the threads of a server and the one that reads."""
+    """A few batches between the threads of a server and the one that reads.
 
-    def __init__(self, senders: int) -> None:
-        self._remaining = senders
+    A request that leaves no room has each put wait until its batch is read.
+    """
+
+    def __init__(self, request: ExchangeRequest) -> None:
+        self._remaining = request.senders
+        self._has_room = request.buffer_bytes != 0
         self._batches: queue.Queue[pa.RecordBatch | None] = queue.Queue(_BATCHES_AT_MOST)
         self._lock = threading.Lock()
         self.error: str | None = None
@@ -103,8 +108,12 @@ class Inbox:
         while self.error is None:
             with contextlib.suppress(queue.Full):
                 self._batches.put(batch, timeout=_TURN_SECONDS)
-                return True
-        return False
+                break
+        while self.error is None and batch is not None and not self._has_room:
+            if self._batches.empty():
+                break
+            time.sleep(_TURN_SECONDS / 50)
+        return self.error is None
 
     def end(self) -> None:
         """A sender has ended."""

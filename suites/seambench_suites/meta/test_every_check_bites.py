@@ -1031,6 +1031,7 @@ _EXCHANGES = [
     Wrong("exchange/rows/edges/*", exchanges(sender={"write": _wants_rows}), "sender 0 failed"),
     Wrong("exchange/rows/random-spread*", _to_the_first, "no row came to"),
     Wrong("exchange/rows/flat*", _to_the_first, "no row came to"),
+    Wrong("exchange/flow/no-room/*", _open_as(buffer_bytes=None), "before any read"),
     Wrong("exchange/flow/two-parts/2-drivers/*", _first_driver_alone,
           "no row came to driver 1 of 4"),
     *(Wrong(f"exchange/drivers/every-format/*/{name}", _first_driver_alone, "belongs to part")

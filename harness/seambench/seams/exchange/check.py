@@ -6,8 +6,8 @@ import contextlib
 import functools
 import threading
 import time
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,6 +32,8 @@ from seambench.seams.serde.values import exact_values, flat_type, plain_values
 
 #: Seconds that a reader waits for something to come. One that waits so long got nothing.
 _PATIENCE = 30.0
+#: Seconds that senders have before anybody reads what must not be kept.
+_UNREAD = 0.2
 #: All writers and readers of a case must run at once; started are only as many as one has needed.
 _MOST_THREADS = 4096
 #: Keys, or batches at random, for each receiver: one of three has none 2 in 100,000 times.
@@ -137,20 +139,28 @@ def _run(case: ExchangeCase, opened: OpenExchange) -> None:
         )
     written = [list(case.batches(sender)) for sender in range(request.senders)]
     course = _Course(case, senders, receivers, written)
-    writing = (course.write, request.senders, request.writers)
-    reading = (course.read, request.receivers, request.drivers)
-    everybody = [
-        _threads().submit(functools.partial(work, number, driver))
-        for work, sides, drivers in (writing, reading)
-        for number in range(sides)
-        for driver in range(drivers)
-    ]
+    writing = _started(course.write, request.senders, request.writers)
+    # Who may keep nothing answers for nothing that has not been read.
+    waits = request.buffer_bytes == 0 and case.fault == "none"
+    waits = waits and not any(getattr(one, "is_taken_at_once", False) for one in receivers)
+    unread = waits and not wait(writing, _UNREAD).not_done
+    everybody = [*writing, *_started(course.read, request.receivers, request.drivers)]
     wait(everybody)
     for done in everybody:
         done.result()
     _judge(case, course)
+    if unread:
+        raise Mismatch("receivers may keep no bytes, yet all was said to be there before any read")
     if case.fault == "none":
         _check_counters(case, course)
+
+
+def _started(work: Callable[[int, int], None], sides: int, drivers: int) -> list[Future[None]]:
+    return [
+        _threads().submit(functools.partial(work, number, driver))
+        for number in range(sides)
+        for driver in range(drivers)
+    ]
 
 
 @functools.cache

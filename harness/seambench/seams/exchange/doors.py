@@ -105,6 +105,9 @@ class _CommandSender:
 class _CommandReceiver:
     """A receiving side that is a command; its frames are sorted to their drivers here."""
 
+    #: All that it hands on is taken as it comes, so that it has nothing to keep.
+    is_taken_at_once = True
+
     def __init__(self, exchange: CommandExchange, request: ExchangeRequest, line: bytes) -> None:
         self.address = ""
         self._process = _Side(exchange, line)
