@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from seambase.command.ending import _termination_as_interrupt
 from seambench_tests.samples.ends import (
     check_a_full_disk_is_one_line,
     check_a_name_that_is_no_utf8_is_refused,
@@ -124,21 +125,18 @@ def test_a_signal_leaves_nothing_half_written(tmp_path: Path, signal_: signal.Si
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_command_that_was_begun_by_nohup_goes_on(tmp_path: Path) -> None:
-    """Where a closing terminal is to be passed over, it is."""
-    with subprocess.Popen(
-        command("scan", "t", "-o", tmp_path / "out.arrow", fake="endless"),
-        stderr=subprocess.PIPE,
-        text=True,
-        env=os.environ | {"SEAMKIT_DEBUG": ""},
-        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
-    ) as process:
-        assert process.stderr is not None
-        assert "reading" in process.stderr.readline()
-        process.send_signal(signal.SIGHUP)
-        with pytest.raises(subprocess.TimeoutExpired):
-            process.wait(1)
-        process.kill()
+def test_a_command_that_was_begun_by_nohup_goes_on() -> None:
+    """Where a closing terminal is to be passed over, it is; all is as before in the end."""
+    before = {one: signal.getsignal(one) for one in (signal.SIGTERM, signal.SIGHUP)}
+    for ignored in (signal.SIG_IGN, signal.SIG_DFL):
+        signal.signal(signal.SIGHUP, ignored)
+        try:
+            with _termination_as_interrupt():
+                assert (signal.getsignal(signal.SIGHUP) is ignored) == (ignored is signal.SIG_IGN)
+            assert signal.getsignal(signal.SIGHUP) is ignored
+            assert signal.getsignal(signal.SIGTERM) is before[signal.SIGTERM]
+        finally:
+            signal.signal(signal.SIGHUP, before[signal.SIGHUP])
 
 
 def test_a_file_without_room_is_told(tmp_path: Path) -> None:

@@ -276,15 +276,16 @@ def test_a_value_that_the_type_of_a_filter_does_not_hold_is_told(
     broken.
     """
     table = opened(name, tmp_path)
-    scan = table.scan(["l"], filter=pc.field("l") >= literal)
-    for read in (scan.to_table, scan.count_rows, scan.dataset().to_table):
+    above = pc.field("l") >= literal
+    scan, few = table.scan(["l"], filter=above), table.scan(["l"]).limit(999).filter(above)
+    for read in (scan.to_table, scan.count_rows, scan.dataset().to_table, few.to_table):
         with pytest.raises(
             seamkit.UsageError, match=r"filter \(l >= 1.5\) does not fit the values"
         ):
             read()
-    above = [value for value in table.to_arrow(["l"])["l"].to_pylist() if value and value >= 2]
-    assert above
-    assert sorted(table.to_arrow(["l"], filter="l >= 1.5")["l"].to_pylist()) == sorted(above)
+    found = [value for value in table.to_arrow(["l"])["l"].to_pylist() if value and value >= 2]
+    assert found
+    assert sorted(table.to_arrow(["l"], filter="l >= 1.5")["l"].to_pylist()) == sorted(found)
 
 
 def test_names_of_columns_may_come_from_an_iterator(tmp_path: Path) -> None:

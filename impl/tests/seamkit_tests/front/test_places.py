@@ -60,8 +60,9 @@ def test_no_folder_is_left_in_no_place(tmp_path: Path, monkeypatch: pytest.Monke
     gone.mkdir()
     monkeypatch.chdir(gone)
     gone.rmdir()
-    with pytest.raises(seamkit.InputError, match="no such folder"):
-        seamkit.open_table("t")
+    for opened in (seamkit.open_table, seamkit.DeltaTable):
+        with pytest.raises(seamkit.InputError, match="no such folder"):
+            opened("t")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="such names are none elsewhere")
