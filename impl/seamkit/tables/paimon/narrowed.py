@@ -30,6 +30,7 @@ _Narrowing = tuple[pa.DataType, Callable[[pa.Array], pa.Array]]
 """The type that values are read in, and what makes them those of the column."""
 
 _SIZED = re.compile(r"(VAR)?(?:CHAR|BINARY)\((\d+)\)")
+_LONG_DIGITS = 18
 _UNIT_DIGITS = {"ms": 3, "us": 6, "ns": 9}
 
 
@@ -114,11 +115,13 @@ def narrowing_of(own: Field, before: Field) -> _Narrowing | None:
     if kinds.is_timestamp(have) and kinds.is_timestamp(want):
         is_cut = own.digits < before.digits
         return (have, partial(_with_digits, own.digits, want)) if is_cut else None
-    if kinds.is_decimal(want) and (kinds.is_decimal(have) or kinds.is_integer(have)):
+    is_exact = kinds.is_decimal(have) or kinds.is_integer(have) or kinds.is_boolean(have)
+    if kinds.is_decimal(want) and is_exact:
         is_cut = not LOSSLESS.promotes(have, want)
         return (have, partial(_rounded, want)) if is_cut else None
-    if kinds.is_integer(want) and (kinds.is_floating(have) or kinds.is_decimal(have)):
-        return have, partial(_whole if kinds.is_floating(have) else _lowest_bits, want)
+    cast = _cast_of_fractions(have, want)
+    if cast is not None:
+        return have, partial(cast, want)
     if _is_of_truth(have, want):
         return have, partial(pc.cast, target_type=want)
     for of_kind in (kinds.is_integer, kinds.is_floating):
@@ -132,6 +135,19 @@ def narrowing_of(own: Field, before: Field) -> _Narrowing | None:
     if former is not None and int(former[2]) <= size and not is_filled:
         return None
     return want, partial(of_length if kinds.is_string(want) else _of_size, size, is_filled)
+
+
+def _cast_of_fractions(
+    have: pa.DataType, want: pa.DataType
+) -> Callable[[pa.DataType, pa.Array], pa.Array] | None:
+    """What makes whole numbers of others, or floating-point ones of decimals."""
+    if pa.types.is_integer(want) and pa.types.is_floating(have):
+        return _whole
+    if not pa.types.is_decimal(have):
+        return None
+    if pa.types.is_integer(want):
+        return _lowest_bits
+    return _floating if pa.types.is_floating(want) else None
 
 
 def _is_of_truth(have: pa.DataType, want: pa.DataType) -> bool:
@@ -177,6 +193,20 @@ def _lowest_bits(want: pa.DataType, column: pa.Array) -> pa.Array:
         one if one is None else (int(one) + half) % (2 * half) - half for one in column.to_pylist()
     ]
     return pa.array(values, want)
+
+
+def _floating(want: pa.DataType, column: pa.Array) -> pa.Array:
+    """Decimals as Paimon's `DecimalUtils.doubleValue` has them, then as floats where these are.
+
+    Of at most 18 digits the digits become a double, which is divided by a power of ten: that may be
+    a neighbour of the nearest double. Of more it is the nearest one.
+    """
+    scale, is_long = column.type.scale, column.type.precision <= _LONG_DIGITS
+
+    def double(value: Decimal) -> float:
+        return float(value.scaleb(scale)) / float(10**scale) if is_long else float(value)
+
+    return pa.array([one if one is None else double(one) for one in column.to_pylist()], want)
 
 
 def _with_digits(digits: int, want: pa.DataType, column: pa.Array) -> pa.Array:

@@ -24,6 +24,8 @@ from seamkit.files.footers.orc_footer import OrcFooter
 from seamkit.scan.scan import Scan
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.tables.paimon import planning
+from seamkit.tables.paimon.metadata.schemas import Field
+from seamkit.tables.paimon.narrowed import narrowing_of
 from seamkit.tables.paimon.planning import by_bucket
 from seamkit.tables.paimon.table import PaimonTable
 from seamkit_tests.samples.avro_schemas import container, record
@@ -310,6 +312,43 @@ def test_decimals_become_whole_numbers_and_those_decimals(kind: str, tmp_path: P
         assert PaimonTable(str(table)).scan(["m"], filter=condition).to_table()[
             "m"
         ].to_pylist() == [12]
+
+
+@pytest.mark.parametrize("kind", ["parquet", "orc", "avro"])
+def test_decimals_become_floats_and_booleans_decimals(kind: str, tmp_path: Path) -> None:
+    """As Paimon's core 1.4.2 casts older values: of 18 digits not the nearest double to `n`."""
+    table = unpack_paimon(f"append-types-{kind}", tmp_path)
+    types = {"m": "FLOAT", "n": "DOUBLE", "o": "DOUBLE", "b": "DECIMAL(5, 2)"}
+    _with_types(table, {}, types)
+    high = [12.34000015258789, 123456789012345.69, 1.2345678901234569e27, Decimal("1.00")]
+    low, none = [-1e7, -1e15, -1e28, Decimal("0.00")], [None] * 4
+    for scan in (PaimonTable(str(table)).scan([*types]), _by_connector(table, [*types])):
+        rows = [list(row.values()) for row in scan.to_table().to_pylist()]
+        assert sorted(rows, key=lambda row: row[0] or 0) == [low, none, high]
+    for condition in (pc.field("n") == high[1], pc.field("m") > 12.3, pc.field("b") == Decimal(1)):
+        scan = PaimonTable(str(table)).scan(["o"], filter=condition)
+        assert scan.to_table()["o"].to_pylist() == high[2:3]
+    _with_types(table, {}, {"b": "DECIMAL(2, 2)"})
+    rows = PaimonTable(str(table)).scan(["b"]).to_table()["b"].to_pylist()
+    assert Counter(rows) == Counter([None, None, Decimal(0)])
+
+
+@pytest.mark.parametrize(("digits", "double"), [(18, 123456789012345.69), (19, 123456789012345.67)])
+def test_decimals_become_floats_by_way_of_doubles(digits: int, double: float) -> None:
+    """So one just above the middle of two floats is the even one, as the core shows.
+
+    Digits that a long has room for are a double before their point counts.
+    """
+
+    def cast(value: Decimal, scale: int, spelling: str, want: pa.DataType) -> object:
+        values = pa.array([value, None], pa.decimal128(digits, scale))
+        before = Field(1, "n", f"DECIMAL({digits}, {scale})", values.type, nullable=True)
+        narrowing = narrowing_of(Field(1, "n", spelling, want, nullable=True), before)
+        assert narrowing is not None
+        return narrowing[1](values).to_pylist()
+
+    assert cast(Decimal(2**54 + 2**30 + 1), 0, "FLOAT", pa.float32()) == [2.0**54, None]
+    assert cast(Decimal("123456789012345.678"), 3, "DOUBLE", pa.float64()) == [double, None]
 
 
 def test_types_that_became_narrower_within_others_are_refused(tmp_path: Path) -> None:
