@@ -151,9 +151,11 @@ def test_missing_files_are_named(local: Path, address: str) -> None:
         Storage(address).open("nothing.parquet")
 
 
-@pytest.mark.parametrize("address", ["{}", "{}/", "//{}//", "file://{}", "file:{}"])
+@pytest.mark.parametrize(
+    "address", ["{}", "{}/", "//{}//", "file://{}", "file:{}", "file://localhost{}"]
+)
 def test_addresses_of_local_folders(tmp_path: Path, address: str) -> None:
-    """A local folder goes by its path, `file:///path`, or `file:/path` as Hadoop writes it."""
+    """A local folder goes by its path, or as RFC 8089 and Hadoop (`file:/path`) spell it."""
     (tmp_path / "table").write_bytes(b"12")
     assert Storage(address.format(tmp_path)).read("table") == b"12"
 
