@@ -72,7 +72,8 @@ def scan_to_json(scan: Scan, units: Sequence[int] | None = None) -> str:
         units: numbers of the units to write; None for all.
 
     Raises:
-        RefusedError: a scan that is no list of read units, or has what no word exists for.
+        RefusedError: a scan that is no list of read units, or has what no word exists for, or
+            names of files that are no UTF-8.
         UsageError: there is no unit of such a number.
     """
     return _written(scan, units)[0]
@@ -118,6 +119,14 @@ def _written(scan: Scan, units: Sequence[int] | None) -> tuple[str, Mapping[str,
         own = {name: encoder.encode(getattr(unit, name)) for name in _UNIT}
         written.append({"path": scan.path_of(unit), **own})
     text = _text({**document, "shared": encoder.shared(), "units": written})
+    if r"\ud" in text:  # half of a pair, or a pair
+        try:
+            read_json(text, "the plan")
+        except InputError as error:
+            raise RefusedError(
+                f"{plan.table!a}: names that are no UTF-8 have no form in JSON ({error}): rename "
+                "them, or link to them"
+            ) from error
     return text, encoder.storage_options
 
 

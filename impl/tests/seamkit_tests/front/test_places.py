@@ -74,7 +74,13 @@ def test_a_name_that_is_no_text_is_a_name(name: str, tmp_path: Path) -> None:
     odd = Path(os.fsdecode(os.fsencode(tmp_path / "x") + b"\xff"))
     folder.rename(odd)
     for path in (odd, f"file://{odd}"):
-        assert all(bag(rows) == expected for rows in _outlets(seamkit.open_table(path).scan()))
+        scan = seamkit.open_table(path).scan()
+        assert all(bag(rows) == expected for rows in _outlets(scan))
+        with pytest.raises(seamkit.RefusedError, match=r"x\\udcff': names that are no UTF-8"):
+            seamkit.scan_to_json(scan)
+    folder = odd.rename(tmp_path / "\U0001f600")
+    plan = seamkit.scan_to_json(seamkit.open_table(folder).scan())
+    assert bag(seamkit.scan_from_json(plan).to_table()) == expected
 
 
 @tables
