@@ -5,6 +5,7 @@ command itself parses them.
 """
 
 import datetime as dt
+import io
 import os
 import re
 import shlex
@@ -15,6 +16,7 @@ import textwrap
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -87,7 +89,7 @@ def test_the_readmes_python_runs(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_the_documents_python_runs() -> None:
-    """Serdes of pages and rows."""
+    """Serdes of pages, rows and streams."""
     batch = pa.record_batch({"id": pa.array([1, 2, 3], pa.int64()), "tags": [["a"], [], None]})
     names: dict[str, Any] = {"batch": batch, "rows_0": [0, 2], "rows_1": [1], "chunks": []}
     (pages,) = python_blocks("docs/presto-pages.md")
@@ -99,6 +101,29 @@ def test_the_documents_python_runs() -> None:
     names |= {"batch": batch, "UnsafeRows": UnsafeRows}
     exec(rows, names)  # noqa: S102
     assert names["batch"] == batch.take(pa.array([5, 3, 8]))
+    pools, streams = python_blocks("docs/streams.md")
+    exec(pools, {})  # noqa: S102
+    names = {"batch": batch, "rows": [5, 3], "out": io.BytesIO()}
+    exec(streams, names)  # noqa: S102
+    assert names["result"].batch()["id"].to_pylist() == [5, 3, *range(9)]
+
+
+def test_a_linter_and_a_writer_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The linter tells what it finds wrong; a table lies where the writer was asked for one."""
+    golden = CHECKOUT / "suites/seambench_suites/golden/paimon/pk-life/table.zip"
+    with zipfile.ZipFile(golden) as archive:
+        archive.extractall(tmp_path / "orders")
+    (tmp_path / "orders/snapshot/snapshot-1").unlink()
+    (lint,) = python_blocks("docs/lint.md")
+    exec(lint.replace("/data/orders", str(tmp_path / "orders")), {})  # noqa: S102
+    assert capsys.readouterr().out.startswith("should paimon.snapshot.hint snapshot/EARLIEST the ")
+    pytest.importorskip("deltalake")
+    names: dict[str, Any] = {}
+    (writer,) = python_blocks("docs/writers.md")
+    exec(writer, names)  # noqa: S102
+    step = SimpleNamespace(table=tmp_path / "t", rows=pa.table({"k": [1]}))
+    names["Mine"]().step(step)
+    assert seamkit.open_table(tmp_path / "t").to_arrow() == step.rows
 
 
 def test_plans_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
