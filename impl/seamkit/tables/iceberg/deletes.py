@@ -205,8 +205,20 @@ def key_columns(metadata: TableMetadata, ids: Sequence[int], where: str) -> dict
                 f"{where}: equality deletes by the field {id_}, which is no column of single "
                 "values, are not supported"
             )
-        columns[f"{ABSENT}key:{id_}"] = column
+        columns[f"{ABSENT}key:{id_}"] = _alone(column)
     return columns
+
+
+def _alone(path: Column) -> Column:
+    """A field behind the structs that it lies in, without the other fields of these.
+
+    A delete file has its keys and need have no more, whatever rows must have.
+    """
+    found = [path[-1]]
+    for outer in reversed(path[:-1]):
+        struct = pa.struct([found[0].arrow])
+        found.insert(0, replace(outer, type=struct, children=(found[0],)))
+    return found
 
 
 @dataclass(eq=False)
@@ -254,7 +266,7 @@ class DeletedKeys:
         pieces, numbers = [], []
         # A delete file has its key columns: null in their place would be the key of other rows.
         own = {
-            name: (replace(path[0], required=True, default=None), *path[1:])
+            name: _alone([replace(one, required=True, default=None) for one in path])
             for name, path in self.columns.items()
         }
         for number, entry in enumerate(self.entries):

@@ -1,6 +1,7 @@
 """Equality deletes however a scan is run: batches, threads, parts, memory, engines."""
 
 import pickle
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from seambase.errors import InputError, RefusedError, SeambenchError
+from seambench.contracts import registry
+from seambench.contracts.scan import ScanRequest
 from seambench.formats.forms.footer import Footer
 from seamkit.scan.units import KeyMask
 from seamkit.tables.iceberg.table import IcebergTable
@@ -145,6 +148,122 @@ def test_a_deleted_nan_takes_out_every_nan(
     found = IcebergTable(str(table.folder)).scan(["k"], batch_rows=batch_rows).to_table()
 
     assert found["k"].to_pylist() == [3, 4, 5, 6]
+
+
+class _KeyBesides(MadeTable):
+    """A table with a struct `s` of `x` and a required `y`."""
+
+    def _write_rows(self, one: MadeFile) -> None:
+        ids = {"k": 1, "s": 2, "x": 3, "y": 4}
+        pq.write_table(_with_ids(one.rows, ids), self.folder / "data" / one.name)
+
+
+def _with_ids(rows: pa.Table, ids: Mapping[str, int]) -> pa.Table:
+    def own(field: pa.Field) -> pa.Field:
+        kind = field.type
+        if pa.types.is_struct(kind):
+            kind = pa.struct([own(inner) for inner in kind])
+        return pa.field(field.name, kind, metadata={"PARQUET:field_id": str(ids[field.name])})
+
+    return rows.cast(pa.schema([own(field) for field in rows.schema]))
+
+
+def _table_with_a_key_besides(folder: Path, deleted: pa.Table) -> MadeTable:
+    """Five rows, of which the deleted keys take some out; of their struct `y` is required."""
+    inner = [
+        {"id": 3, "name": "x", "required": False, "type": "long"},
+        {"id": 4, "name": "y", "required": True, "type": "string"},
+    ]
+    number = {"id": 1, "name": "k", "required": False, "type": "long"}
+    struct = {"type": "struct", "fields": inner}
+    table = _KeyBesides(folder, [number, {"id": 2, "name": "s", "required": False, "type": struct}])
+    kind = pa.struct([("x", pa.int64()), ("y", pa.string())])
+    values = [
+        {"x": 1, "y": "a"},
+        {"x": 2, "y": "b"},
+        {"x": None, "y": "c"},
+        None,
+        {"x": 1, "y": ""},
+    ]
+    rows = pa.table({"k": range(5), "s": pa.array(values, kind)})
+    table.commit(MadeCommit([MadeFile("a.parquet", rows)]))
+    gone = MadeFile("d.parquet", deleted, content=2, changed={"equality_ids": [3]})
+    table.commit(MadeCommit([gone], operation="delete"))
+    return table
+
+
+@pytest.mark.parametrize("columns", [["k", "s"], ["s", "k"], ["k"]], ids="-".join)
+@pytest.mark.parametrize("batch_rows", [1, 1000])
+@pytest.mark.parametrize(
+    ("key", "left"),
+    [({"x": 1}, [1, 2, 3]), ({"x": 2}, [0, 2, 3, 4]), ({"x": None}, [0, 1, 4]), (None, [0, 1, 4])],
+)
+def test_a_delete_file_need_not_have_what_lies_beside_its_keys(
+    key: dict[str, int | None] | None,
+    left: list[int],
+    batch_rows: int,
+    columns: list[str],
+    tmp_path: Path,
+) -> None:
+    """A struct in a delete file has the key alone, though each of the table's has another field."""
+    deleted = pa.table({"s": pa.array([key], pa.struct([("x", pa.int64())]))})
+    made = _table_with_a_key_besides(tmp_path / "t", deleted)
+    table = IcebergTable(str(made.folder))
+
+    found = table.scan(columns, batch_rows=batch_rows).to_table()
+
+    assert found["k"].to_pylist() == left
+    assert _by_connector(made)["k"].to_pylist() == left
+    if "s" in columns:
+        letters = {0: "a", 1: "b", 2: "c", 4: ""}
+        assert [own and own["y"] for own in found["s"].to_pylist()] == [
+            letters.get(number) for number in left
+        ]
+    assert table.scan(["k"], filter="s.x = 1").to_table()["k"].to_pylist() == [
+        number for number in left if number in (0, 4)
+    ]
+
+
+@pytest.mark.parametrize("door", ["native", "connector"])
+@pytest.mark.parametrize(
+    ("default", "key", "left"),
+    [(None, None, []), (None, 1, [0, 1]), (1, None, [0]), (1, 1, [1]), (1, 2, [0, 1])],
+)
+def test_a_data_file_may_lack_the_key_beside_other_fields(
+    default: int | None, key: int | None, left: list[int], door: str, tmp_path: Path
+) -> None:
+    """Rows older than a field of a struct have its default, or null; without a struct, null."""
+    new = {"id": 3, "name": "x", "required": False, "type": "long", "initial-default": default}
+    old = {"id": 4, "name": "y", "required": True, "type": "string"}
+    struct = {"type": "struct", "fields": [new, old]}
+    column = {"id": 2, "name": "s", "required": False, "type": struct}
+    number = {"id": 1, "name": "k", "required": False, "type": "long"}
+    table = _KeyBesides(tmp_path / "t", [number, column], version=3)
+    values = pa.array([{"y": "a"}, None], pa.struct([("y", pa.string())]))
+    rows = pa.table({"k": range(2), "s": values})
+    table.commit(MadeCommit([MadeFile("a.parquet", rows)]))
+    deleted = pa.table({"s": pa.array([{"x": key}], pa.struct([("x", pa.int64())]))})
+    gone = MadeFile("d.parquet", deleted, content=2, changed={"equality_ids": [3]})
+    table.commit(MadeCommit([gone], operation="delete"))
+
+    is_native = door == "native"
+    found = IcebergTable(str(table.folder)).scan().to_table() if is_native else _by_connector(table)
+
+    assert found["k"].to_pylist() == left
+
+
+def _by_connector(table: MadeTable) -> pa.Table:
+    opened = registry.resolve("scan", "connector").open(ScanRequest(str(table.folder)))
+    return opened.to_reader().read_all()
+
+
+def test_a_delete_file_has_its_key_within_a_struct(tmp_path: Path) -> None:
+    """Without it, null would stand for the key, and take out the rows without one."""
+    deleted = pa.table({"s": pa.array([{"y": "a"}], pa.struct([("y", pa.string())]))})
+    table = _table_with_a_key_besides(tmp_path / "t", deleted)
+
+    with pytest.raises(InputError, match="it lacks the column 'x'"):
+        IcebergTable(str(table.folder)).scan().to_table()
 
 
 @pytest.mark.parametrize(
