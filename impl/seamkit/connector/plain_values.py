@@ -58,7 +58,7 @@ def _converter(have: pa.DataType, want: pa.DataType, name: str, source: str) -> 
         return lambda value: [item(x) for x in value]
     if pa.types.is_map(have) and pa.types.is_map(want):
         inner = _or_none(_converter(have.item_type, want.item_type, f"{name}.value", source))
-        return lambda value: {k: inner(v) for k, v in _pairs(value)}
+        return lambda value: {k: inner(v) for k, v in entries_of(value)}
     if is_pairs(have) and pa.types.is_map(want):
         entry = pa.struct([want.key_field.with_name("key"), want.item_field.with_name("value")])
         return _map(_struct(have.value_type, entry, name, source), name, source)
@@ -110,7 +110,7 @@ def _or_none(convert: Convert) -> Convert:
     return lambda value: None if value is None else convert(value)
 
 
-def _pairs(value: Mapping[str, Any] | Sequence[tuple[str, Any]]) -> Any:
+def entries_of(value: Mapping[str, Any] | Sequence[tuple[str, Any]]) -> Any:
     """Entries of a map: fastavro makes a dictionary, pyarrow a list of pairs."""
     return value.items() if isinstance(value, Mapping) else value
 

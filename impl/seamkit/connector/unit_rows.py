@@ -20,6 +20,7 @@ from seambase.wording import counted
 from seamkit.connector import slice_rows
 from seamkit.connector.gone_rows import gone_positions, key_test
 from seamkit.connector.paimon_rows import merged_rows
+from seamkit.connector.plain_values import entries_of
 from seamkit.connector.planned import Row, file_rows, is_fine, plain
 from seamkit.connector.slice_rows import PlannedSlice
 from seamkit.core.border import batch_of
@@ -129,9 +130,25 @@ def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     if isinstance(kind, pa.UuidType):
         storage = [None if value is None else value.bytes for value in values]
         return pa.ExtensionArray.from_storage(kind, pa.array(storage, kind.storage_type))
-    if pa.types.is_list(kind):
-        ends = accumulate((len(value or ()) for value in values), initial=0)
-        items = _array([item for value in values for item in value or ()], kind.value_type)
+    if pa.types.is_struct(kind) and kind.num_fields:
         mask = pa.array([value is None for value in values], pa.bool_())
-        return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), items, kind, mask=mask)
+        parts = [
+            _array([(value or {}).get(own.name) for value in values], own.type) for own in kind
+        ]
+        return pa.StructArray.from_arrays(parts, fields=list(kind), mask=mask)
+    if pa.types.is_list(kind):
+        items = _array([item for value in values for item in value or ()], kind.value_type)
+        return pa.ListArray.from_arrays(_ends(values), items, kind)
+    if pa.types.is_map(kind):
+        pairs = [pair for value in values for pair in entries_of(value or ())]
+        keys = _array([key for key, _ in pairs], kind.key_type)
+        items = _array([item for _, item in pairs], kind.item_type)
+        return pa.MapArray.from_arrays(_ends(values), keys, items, kind)
     return pa.array(values, kind)
+
+
+def _ends(values: Sequence[Any]) -> pa.Array:
+    """Where lists or maps begin, and the last one ends; null for those that are null."""
+    ends = accumulate((len(value or ()) for value in values), initial=0)
+    known = [None if own is None else end for own, end in zip([*values, ()], ends, strict=True)]
+    return pa.array(known, pa.int32())

@@ -225,6 +225,10 @@ def _outermost(
     known = [one for one in ends if one is not None]
     if len(known) < len(ends) or not known:
         return None
-    chosen = choose(pa.array([one.value for one in known], kind))
+    values = pa.array([one.value for one in known], kind)
+    if isinstance(values, pa.ExtensionArray):  # which Arrow itself does not compare
+        chosen = pa.ExtensionScalar.from_storage(kind, choose(values.storage))
+    else:
+        chosen = choose(values)
     sures = {one.sure for one in known if one.value.equals(chosen)}
     return Figure(chosen, min(sures, key=_RANKS.__getitem__))

@@ -25,6 +25,8 @@ from seamkit.scan.units import ReadContext
 from seamkit.tables.paimon.table import PaimonTable
 from seamkit_tests.samples.golden_tables import unpack
 
+_STRUCT = pa.struct([("u", pa.uuid()), ("n", pa.int32())])
+
 
 def _split(table: Path, **how: Any) -> tuple[str, pa.Schema]:
     scan = seamkit.open_table(str(table)).scan(**how)
@@ -134,6 +136,10 @@ def test_a_column_finer_than_an_off_heap_one_is_refused(tmp_path: Path) -> None:
         (pa.uuid(), [UUID(int=7), None]),
         (pa.list_(pa.uuid()), [[UUID(int=7), None], None, []]),
         (pa.list_(pa.uuid()), [None]),
+        (_STRUCT, [{"u": UUID(int=7), "n": 1}, None, {"u": None, "n": 2}]),
+        (pa.list_(_STRUCT), [[{"u": UUID(int=7), "n": 1}, None], None, []]),
+        (pa.map_(pa.string(), pa.uuid()), [None, [("a", UUID(int=7)), ("b", None)], []]),
+        (pa.map_(pa.uuid(), _STRUCT), [[(UUID(int=7), {"u": UUID(int=8), "n": None})], None]),
         (pa.time64("us"), [time(1, 2, 3, 4), None]),
     ],
     ids=str,

@@ -15,6 +15,8 @@ import pytest
 from pyarrow import orc
 
 import seamkit
+from seambench.contracts import registry
+from seambench.contracts.scan import ScanRequest
 from seamkit.tables.iceberg.table import IcebergTable
 from seamkit_tests.samples.iceberg_tables import MadeCommit, MadeFile, MadeTable
 
@@ -140,6 +142,8 @@ def test_uuids_have_their_type_at_every_depth(kind: pa.DataType, tmp_path: Path)
     assert rows["u"].to_pylist() == _IDS[2:4]
     assert rows["s"].to_pylist() == [{"v": one} for one in _IDS[2:4]]
     assert rows["l"].to_pylist() == [[one] for one in _IDS[2:4]]
+    connector = registry.resolve("scan", "connector").open(ScanRequest(str(table.folder)))
+    assert connector.to_reader().read_all() == rows
     condition = pc.field("u").cast(_FIXED) == _IDS[3].bytes
     assert opened.scan(["k"], filter=condition).to_table()["k"].to_pylist() == [3]
     listed = pc.field("k").isin([3, 4]) & pc.field("s").is_valid()
@@ -194,6 +198,26 @@ def test_a_partition_of_one_uuid_gives_the_column(tmp_path: Path) -> None:
         assert read(opened, f"u = '{_IDS[1]}'") == [1]
         assert read(opened, "u IS NULL") == [1]
         assert read(opened, f"u = '{_IDS[5]}'") == []
+
+
+def test_statistics_tell_the_outermost_uuids(tmp_path: Path) -> None:
+    """Of several files: Arrow compares no UUIDs, their bytes are in order."""
+    part = [{"name": "p", "transform": "identity", "source-id": 2, "field-id": 1000}]
+    table = MadeTable(tmp_path / "t", _COLUMNS[:2], part)
+    kind = {"type": "fixed", "name": "f", "size": 16, "logicalType": "uuid"}
+    rows = pa.table({"k": pa.array([1], pa.int64())})
+    ids = [_IDS[2], uuid.UUID(int=1 << 127), _IDS[1]]
+    files = [MadeFile(f"{one}.parquet", rows, {"p": one.bytes}) for one in ids]
+    table.commit(MadeCommit(files, {"p": kind}))
+
+    known = IcebergTable(str(table.folder)).scan().statistics().columns["u"]
+
+    assert known.least is not None
+    assert known.least.value.as_py() == _IDS[1]
+    assert known.least.is_exact
+    assert known.greatest is not None
+    assert known.greatest.value.as_py() == ids[1]
+    assert known.greatest.is_exact
 
 
 def test_defaults_are_uuids(tmp_path: Path) -> None:
