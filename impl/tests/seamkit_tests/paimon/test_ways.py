@@ -328,9 +328,10 @@ def test_decimals_become_floats_and_booleans_decimals(kind: str, tmp_path: Path)
     for condition in (pc.field("n") == high[1], pc.field("m") > 12.3, pc.field("b") == Decimal(1)):
         scan = PaimonTable(str(table)).scan(["o"], filter=condition)
         assert scan.to_table()["o"].to_pylist() == high[2:3]
-    _with_types(table, {}, {"b": "DECIMAL(2, 2)"})
-    rows = PaimonTable(str(table)).scan(["b"]).to_table()["b"].to_pylist()
-    assert Counter(rows) == Counter([None, None, Decimal(0)])
+    _with_types(table, {}, {"b": "DECIMAL(2, 2)", "m": "STRING"})
+    rows = PaimonTable(str(table)).scan(["b", "m"]).to_table()
+    assert Counter(rows["b"].to_pylist()) == Counter([None, None, Decimal(0)])
+    assert Counter(rows["m"].to_pylist()) == Counter([None, "12.34", "-9999999.99"])
 
 
 @pytest.mark.parametrize(("digits", "double"), [(18, 123456789012345.69), (19, 123456789012345.67)])
