@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import RefusedError
-from seambase.values import rounded
+from seambase.values import EXACT, rounded
 from seamkit.files.columns import Source
 from seamkit.files.promotion import LOSSLESS, of_length
 from seamkit.files.roaring import Positions
@@ -204,7 +204,7 @@ def _floating(want: pa.DataType, column: pa.Array) -> pa.Array:
     scale, is_long = column.type.scale, column.type.precision <= _LONG_DIGITS
 
     def double(value: Decimal) -> float:
-        return float(value.scaleb(scale)) / float(10**scale) if is_long else float(value)
+        return float(value.scaleb(scale, EXACT)) / float(10**scale) if is_long else float(value)
 
     return pa.array([one if one is None else double(one) for one in column.to_pylist()], want)
 
