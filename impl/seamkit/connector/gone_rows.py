@@ -11,7 +11,6 @@ from __future__ import annotations
 import struct
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -22,7 +21,7 @@ from seamkit.connector.planned import Row, reader_rows, stated, word
 from seamkit.files.storage import Storage, read_part
 from seamkit.scan.units import KeyMask, Mask, ReadContext, UnitFile
 from seamkit.tables.iceberg.data_files import FileRows
-from seamkit.tables.iceberg.metadata.schema import Field
+from seamkit.tables.iceberg.metadata.schema import Field, keys_alone
 from seamkit.tables.paimon.data_files import located
 
 _KIND = "_VALUE_KIND"
@@ -97,10 +96,7 @@ def _key_test(names: Sequence[str], test: Any, sequence: int) -> Callable[[Row],
 
 def _deleted_keys(deleted: Any, sequence: int) -> Iterator[tuple[Any, ...]]:
     """The keys in files of a later sequence number than a data file's; equal ones do not count."""
-    own = {
-        name: (replace(path[0], required=True, default=None), *path[1:])
-        for name, path in deleted.columns.items()
-    }
+    own = keys_alone(deleted.columns)
     for entry in deleted.entries:
         if sequence < entry.sequence_number:
             for row in reader_rows(deleted.opener.open(entry, own, FileRows()), deleted.schema):

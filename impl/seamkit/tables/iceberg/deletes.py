@@ -24,7 +24,7 @@ import json
 import struct
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
 
@@ -47,7 +47,7 @@ from seamkit.scan.units import KeyTest, ReadContext
 from seamkit.tables.iceberg.data_files import Column, FileOpener, FileRows, range_of
 from seamkit.tables.iceberg.metadata.document import TableFiles, TableMetadata
 from seamkit.tables.iceberg.metadata.entries import EQUALITY_DELETES, Entry, is_vector
-from seamkit.tables.iceberg.metadata.schema import Field, in_order
+from seamkit.tables.iceberg.metadata.schema import Field, in_order, keys_alone
 
 _LEAST_BYTES = 20  # length, magic number, a bitmap of no buckets, checksum
 _PUFFIN = b"PFA1"
@@ -205,20 +205,8 @@ def key_columns(metadata: TableMetadata, ids: Sequence[int], where: str) -> dict
                 f"{where}: equality deletes by the field {id_}, which is no column of single "
                 "values, are not supported"
             )
-        columns[f"{ABSENT}key:{id_}"] = _alone(column)
+        columns[f"{ABSENT}key:{id_}"] = column
     return columns
-
-
-def _alone(path: Column) -> Column:
-    """A field behind the structs that it lies in, without the other fields of these.
-
-    A delete file has its keys and need have no more, whatever rows must have.
-    """
-    found = [path[-1]]
-    for outer in reversed(path[:-1]):
-        struct = pa.struct([found[0].arrow])
-        found.insert(0, replace(outer, type=struct, children=(found[0],)))
-    return found
 
 
 @dataclass(eq=False)
@@ -265,10 +253,7 @@ class DeletedKeys:
         """An index of the keys, in which the newest delete of a key counts."""
         pieces, numbers = [], []
         # A delete file has its key columns: null in their place would be the key of other rows.
-        own = {
-            name: _alone([replace(one, required=True, default=None) for one in path])
-            for name, path in self.columns.items()
-        }
+        own = keys_alone(self.columns)
         for number, entry in enumerate(self.entries):
             reader = self.opener.open(entry, own, FileRows())
             rows = 0

@@ -252,6 +252,23 @@ def test_a_data_file_may_lack_the_key_beside_other_fields(
     assert found["k"].to_pylist() == left
 
 
+@pytest.mark.parametrize(("ids", "left"), [([[3, 4]], [1, 2, 3, 4]), ([[3], [4]], [1, 2, 3])])
+def test_keys_may_lie_in_one_struct(ids: list[list[int]], left: list[int], tmp_path: Path) -> None:
+    """Those of one delete file, and those of several that meet the same rows."""
+    kind = pa.struct([("x", pa.int64()), ("y", pa.string())])
+    table = _table_with_a_key_besides(
+        tmp_path / "t", pa.table({"s": pa.array([{"x": 7, "y": "z"}], kind)})
+    )
+    deleted = pa.table({"s": pa.array([{"x": 1, "y": "a"}], kind)})
+    for own in ids:
+        name = f"{'-'.join(map(str, own))}.parquet"
+        gone = MadeFile(name, deleted, content=2, changed={"equality_ids": own})
+        table.commit(MadeCommit([gone], operation="delete"))
+
+    assert IcebergTable(str(table.folder)).scan().to_table()["k"].to_pylist() == left
+    assert _by_connector(table)["k"].to_pylist() == left
+
+
 def _by_connector(table: MadeTable) -> pa.Table:
     opened = registry.resolve("scan", "connector").open(ScanRequest(str(table.folder)))
     return opened.to_reader().read_all()

@@ -12,7 +12,7 @@ import struct
 import sys
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from typing import Any, TypeVar
@@ -149,6 +149,22 @@ def field_path(fields: Sequence[Field], id_: int) -> list[Field] | None:
             if below is not None:
                 return [field, *below]
     return None
+
+
+def keys_alone(columns: Mapping[str, Sequence[Field]]) -> dict[str, Sequence[Field]]:
+    """Keys as delete files must have them, without what lies beside them in structs.
+
+    A delete file has its keys and need have no more, whatever rows must have.
+    """
+    ids = {one.id for path in columns.values() for one in path}
+    roots = {name: _only(path[0], ids) for name, path in columns.items()}
+    return {name: field_path([root], columns[name][-1].id) or () for name, root in roots.items()}
+
+
+def _only(own: Field, ids: Collection[int]) -> Field:
+    inner = tuple(_only(one, ids) for one in own.children if one.id in ids)
+    kind = pa.struct([one.arrow for one in inner]) if inner else own.type
+    return replace(own, required=True, default=None, type=kind, children=inner)
 
 
 def _fields(declared: Any, where: str) -> list[Field]:
