@@ -168,15 +168,18 @@ def _with_ids(rows: pa.Table, ids: Mapping[str, int]) -> pa.Table:
     return rows.cast(pa.schema([own(field) for field in rows.schema]))
 
 
-def _table_with_a_key_besides(folder: Path, deleted: pa.Table) -> MadeTable:
+def _table_with_a_key_besides(
+    folder: Path, deleted: pa.Table, default: int | None = None
+) -> MadeTable:
     """Five rows, of which the deleted keys take some out; of their struct `y` is required."""
     inner = [
-        {"id": 3, "name": "x", "required": False, "type": "long"},
+        {"id": 3, "name": "x", "required": False, "type": "long", "initial-default": default},
         {"id": 4, "name": "y", "required": True, "type": "string"},
     ]
     number = {"id": 1, "name": "k", "required": False, "type": "long"}
     struct = {"type": "struct", "fields": inner}
-    table = _KeyBesides(folder, [number, {"id": 2, "name": "s", "required": False, "type": struct}])
+    column = {"id": 2, "name": "s", "required": False, "type": struct}
+    table = _KeyBesides(folder, [number, column], version=3)
     kind = pa.struct([("x", pa.int64()), ("y", pa.string())])
     values = [
         {"x": 1, "y": "a"},
@@ -274,10 +277,11 @@ def _by_connector(table: MadeTable) -> pa.Table:
     return opened.to_reader().read_all()
 
 
-def test_a_delete_file_has_its_key_within_a_struct(tmp_path: Path) -> None:
-    """Without it, null would stand for the key, and take out the rows without one."""
+@pytest.mark.parametrize("default", [None, 1])
+def test_a_delete_file_has_its_key_within_a_struct(default: int | None, tmp_path: Path) -> None:
+    """Without it, null or the default would stand for the key, and take out the rows of that."""
     deleted = pa.table({"s": pa.array([{"y": "a"}], pa.struct([("y", pa.string())]))})
-    table = _table_with_a_key_besides(tmp_path / "t", deleted)
+    table = _table_with_a_key_besides(tmp_path / "t", deleted, default)
 
     with pytest.raises(InputError, match="it lacks the column 'x'"):
         IcebergTable(str(table.folder)).scan().to_table()
