@@ -394,8 +394,8 @@ def _lint(rule: _Rule | _Set, file: Path) -> None:
         raise UsageError(f"{file}: expect either batches or refused, or bytes of a stream")
     if sum(map(bool, (rule.page, rule.bytes, rule.golden))) > 1:
         raise UsageError(f"{file}: the bytes come from pages, bytes or a golden file, not from two")
-    times = min(rule.times, rule.text_times), max(rule.times, rule.text_times)
-    if times[0] < 1 or (times[1] > 1 and (rule.page or rule.bytes or rule.golden)):
+    times = (rule.times, rule.text_times)
+    if min(times) < 1 or (max(times) > 1 and (rule.page or rule.bytes or rule.golden)):
         raise UsageError(f"{file}: values stand side by side at least once, and bytes do not")
     if rule.expect.refused and "encode" in rule.operations and not rule.given:
         raise UsageError(f"{file}: nothing is given that could be encoded")
@@ -434,11 +434,9 @@ def _expected(
     if isinstance(content, int):
         return Expected(content, [[] for _ in types])
     pairs = zip(content, types, strict=True)
-    columns = [
-        [_longer(from_golden(v, type_, timestamps), text_times) for v in values]
-        for values, type_ in pairs
-    ]
-    return Expected(len(columns[0]), columns)
+    columns = [[from_golden(v, type_, timestamps) for v in values] for values, type_ in pairs]
+    longer = columns if text_times == 1 else _longer(columns, text_times)
+    return Expected(len(columns[0]), longer)
 
 
 def _longer(value: Any, times: int) -> Any:
