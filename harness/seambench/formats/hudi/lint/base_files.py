@@ -21,7 +21,7 @@ from seambench.formats.hudi.lint.rules import RULES
 from seambench.formats.lint import Finding, reason
 from seambench.formats.lint.parquet import judged
 
-_TIME, _KEY, _PARTITION, _FILE = (
+_TIME, KEY, _PARTITION, _FILE = (
     f"_hoodie_{name}" for name in ("commit_time", "record_key", "partition_path", "file_name")
 )
 _LEAST, _GREATEST = b"hoodie_min_record_key", b"hoodie_max_record_key"
@@ -74,8 +74,8 @@ def _findings(
     rows = orc.read_table(file) if rows is None else rows
     folder = place.rpartition("/")[0]
     wrong = [*_row_faults(rows, file.name, folder, conf, instants)]
-    if _KEY in rows.column_names:
-        wrong += footer_faults(footer, [one for one in rows[_KEY].to_pylist() if one is not None])
+    if KEY in rows.column_names:
+        wrong += footer_faults(footer, [one for one in rows[KEY].to_pylist() if one is not None])
     for rule, field, says in wrong:
         yield f"base.{rule}", f"{place} {field}", says
 
@@ -85,7 +85,7 @@ def _row_faults(
 ) -> Wrong:
     """Rule, source, column and sentence of what is wrong with the rows."""
     own = conf.get("hoodie.populate.meta.fields", "true") == "true"
-    names = (_TIME, _KEY, _PARTITION, _FILE)
+    names = (_TIME, KEY, _PARTITION, _FILE)
     missing = [one for one in names if one not in rows.column_names]
     if missing and own:
         yield "meta-columns", ",".join(missing), "the file lacks a meta column"
@@ -102,10 +102,10 @@ def _row_faults(
             if not right(said):
                 says = f"rows have {said!r}, in {name} of {folder!r}"
                 yield rule, column, says
-    counted = pc.value_counts(rows[_KEY])
+    counted = pc.value_counts(rows[KEY])
     doubled = [one["values"].as_py() for one in counted if one["counts"].as_py() > 1]
     if doubled:
-        yield "keys-doubled", _KEY, f"{len(doubled)} keys are there twice, as {doubled[0]!r}"
+        yield "keys-doubled", KEY, f"{len(doubled)} keys are there twice, as {doubled[0]!r}"
     yield from _key_faults(rows, conf)
     yield from _partition_faults(rows, folder, conf)
 
@@ -116,13 +116,13 @@ def _key_faults(rows: pa.Table, conf: Mapping[str, str]) -> Wrong:
     if not names or not _are_plain(rows, names):
         return
     columns = [rows[one].to_pylist() for one in names]
-    for at, key in enumerate(rows[_KEY].to_pylist()):
+    for at, key in enumerate(rows[KEY].to_pylist()):
         values = [_spelled(column[at]) for column in columns]
         named = ",".join(f"{n}:{v}" for n, v in zip(names, values, strict=True))
         right = {named, *values} if len(names) == 1 else {named}
         if key not in right:
             says = f"row {at} has the key {key!r}, its fields say {min(right)!r}"
-            yield "record-key", _KEY, says
+            yield "record-key", KEY, says
             return
 
 

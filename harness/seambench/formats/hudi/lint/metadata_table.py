@@ -10,6 +10,8 @@ import json
 import struct
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -22,7 +24,7 @@ import pyarrow.parquet as pq
 from seambase.errors import UsageError
 from seambench.formats.hudi.damage import name_parts
 from seambench.formats.hudi.hfiles import read_hfile
-from seambench.formats.hudi.lint.base_files import FILTER, footer_faults
+from seambench.formats.hudi.lint.base_files import FILTER, KEY, footer_faults
 from seambench.formats.hudi.lint.instants import LAYOUT_2, Instants, instants_of
 from seambench.formats.hudi.lint.logs import log_findings
 from seambench.formats.hudi.log_blocks import HFILE, INSTANT, blocks_of
@@ -30,9 +32,48 @@ from seambench.formats.hudi.timelines import body_of, open_timeline, properties
 from seambench.formats.lint import DAMAGE, Finding, reason
 
 _ROOT, _ALL = ".", "__all_partitions__"
+_REPLACED = "partitionToReplaceFileIds"
 Record = tuple[str, Mapping[str, Any]]
 There = Mapping[str, Mapping[str, int]]
 Wrong = Iterator[tuple[str, str, str]]
+
+
+@dataclass(frozen=True)
+class _Held:
+    """A table whose metadata table is looked at, and its files by partition with their sizes."""
+
+    table: Path
+    there: There
+
+    @cached_property
+    def newest(self) -> Mapping[str, tuple[str, str]]:
+        """By file group, the partition and name of its newest base file in Parquet.
+
+        Groups that a completed action replaced are left out.
+        """
+        replaced = {
+            group
+            for file, _, _, action, done in open_timeline(self.table).names()
+            if done and action == "replacecommit" and file.stat().st_size
+            for groups in (body_of(file.read_bytes()).get(_REPLACED) or {}).values()
+            for group in groups
+        }
+        found: dict[str, tuple[str, str]] = {}
+        for partition, names in self.there.items():
+            for name in (one for one in names if one.endswith(".parquet") and one[0] != "."):
+                parts = name_parts(name)
+                group, before = parts["file_id"], found.get(parts["file_id"])
+                if group not in replaced and (
+                    before is None or name_parts(before[1])["instant"] < parts["instant"]
+                ):
+                    found[group] = partition, name
+        return found
+
+    def keys(self, partition: str, name: str) -> list[str]:
+        """The keys of a base file's rows."""
+        rows = pq.ParquetFile(self.table / partition / name).read([KEY])
+        keys: list[str] = rows[KEY].to_pylist()
+        return keys
 
 
 def metadata_findings(
@@ -40,7 +81,8 @@ def metadata_findings(
 ) -> Iterator[Finding]:
     """What is wrong with the list of files, bounds and indexes, where readers use them."""
     folder = table / ".hoodie" / "metadata"
-    there = _there(table, instants, int(conf["hoodie.table.version"]) >= LAYOUT_2)
+    is_new = int(conf["hoodie.table.version"]) >= LAYOUT_2
+    held = _Held(table, _there(table, instants, is_new))
     for kind, faults in _KINDS.items():
         if kind not in conf.get("hoodie.table.metadata.partitions", "").split(","):
             continue
@@ -59,32 +101,32 @@ def metadata_findings(
             yield "metadata.unreadable", place, f"it cannot be read: {reason(why)}"
             continue
         yield from broken
-        for rule, at, says in () if broken else faults(table, there, records):
+        for rule, at, says in () if broken else faults(held, records):
             yield f"metadata.{rule}", f"{place} {at}", says
 
 
-def _files_faults(table: Path, there: There, records: Sequence[Record]) -> Wrong:
+def _files_faults(held: _Held, records: Sequence[Record]) -> Wrong:
     listed: dict[str, dict[str, Any]] = defaultdict(dict)
     for key, record in records:
         listed["" if key == _ROOT else key].update(record.get("filesystemMetadata") or {})
     partitions = {("" if one == _ROOT else one) for one in listed.pop(_ALL, {})}
-    if lost := sorted(set(there) - partitions):
+    if lost := sorted(set(held.there) - partitions):
         yield "partitions", _ALL, f"the list lacks {lost}, which have files"
-    for partition in sorted({*there, *listed}):
-        sizes, files = there.get(partition, {}), listed[partition]
-        for rule, name, says in _list_faults(table / partition, sizes, files):
+    for partition in sorted({*held.there, *listed}):
+        sizes, files = held.there.get(partition, {}), listed[partition]
+        for rule, name, says in _list_faults(held.table / partition, sizes, files):
             yield rule, f"{partition}/{name}", says
 
 
-def _column_faults(table: Path, there: There, records: Sequence[Record]) -> Wrong:
+def _column_faults(held: _Held, records: Sequence[Record]) -> Wrong:
     """Bounds and counts of columns of base files, by which readers leave files unread."""
-    folders = {name: partition for partition, names in there.items() for name in names}
+    folders = {name: partition for partition, names in held.there.items() for name in names}
     newest: dict[str, dict[str, Any]] = defaultdict(dict)
     for _, record in records:
         if stats := record.get("ColumnStatsMetadata"):
             newest[stats["fileName"]][stats["columnName"]] = stats
     for name in (one for one in newest if one in folders and one.endswith(".parquet")):
-        with pq.ParquetFile(table / folders[name] / name) as opened:
+        with pq.ParquetFile(held.table / folders[name] / name) as opened:
             names = {*opened.schema_arrow.names} & {*newest[name]}
             rows = opened.read([one for one in names if not newest[name][one]["isDeleted"]])
         for column in rows.column_names:
@@ -109,38 +151,34 @@ def _outside(at: str, stats: Mapping[str, Any], values: pa.ChunkedArray) -> Wron
             yield "column-bounds", at, f"{end}Value is {said!r}, and {real!r} is there"
 
 
-def _partition_faults(table: Path, there: There, records: Sequence[Record]) -> Wrong:
+def _partition_faults(held: _Held, records: Sequence[Record]) -> Wrong:
     """Bounds of columns of whole partitions, which hold at least the rows of newest base files."""
     told: dict[tuple[str, str], Mapping[str, Any]] = {}
     for _, record in records:
         if stats := record.get("ColumnStatsMetadata"):
             folder = stats["fileName"].removeprefix(_ROOT)
             told[folder, stats["columnName"]] = stats
-    for partition, name in _newest(table, there).values():
-        rows = pq.ParquetFile(table / partition / name).read()
+    for partition, name in held.newest.values():
+        rows = pq.ParquetFile(held.table / partition / name).read()
         for column in rows.column_names:
             stats = told.get((partition, column))
             if stats and not stats["isDeleted"]:
                 yield from _outside(f"{partition} {column}", stats, rows[column])
 
 
-def _record_faults(table: Path, there: There, records: Sequence[Record]) -> Wrong:
+def _record_faults(held: _Held, records: Sequence[Record]) -> Wrong:
     """The index has each row of a base file that no log changes, in the group where it is."""
     told = {}
     for key, record in records:
         if at := record.get("recordIndexMetadata"):
             told[key, at["partitionName"].removeprefix(_ROOT)] = _group(at)
-    for group, (partition, name) in _newest(table, there).items():
-        if any(log.startswith(f".{group}_") for log in there[partition]):
+    for group, (partition, name) in held.newest.items():
+        if any(log.startswith(f".{group}_") for log in held.there[partition]):
             continue
-        rows = pq.ParquetFile(table / partition / name).read(["_hoodie_record_key"])
-        for key in rows["_hoodie_record_key"].to_pylist():
+        for key in held.keys(partition, name):
             if (said := told.get((key, partition))) != group:
-                yield (
-                    "record-index",
-                    f"{partition} {key}",
-                    f"it names {said}, the row is in {group}",
-                )
+                says = f"it names {said}, the row is in {group}"
+                yield "record-index", f"{partition} {key}", says
 
 
 def _group(at: Mapping[str, Any]) -> str:
@@ -152,40 +190,16 @@ def _group(at: Mapping[str, Any]) -> str:
     return text if at["fileIndex"] < 0 else f"{text}-{at['fileIndex']}"
 
 
-def _filter_faults(table: Path, there: There, records: Sequence[Record]) -> Wrong:
+def _filter_faults(held: _Held, records: Sequence[Record]) -> Wrong:
     """Filters of keys, by the hash of a file's name, against every key of the file."""
     told = {key[-_HASH:]: one for key, record in records if (one := record["BloomFilterMetadata"])}
-    for partition, name in _newest(table, there).values():
+    for partition, name in held.newest.values():
         hashed = base64.b64encode(hashlib.md5(name.encode()).digest()).decode()  # noqa: S324
         if (one := told.get(hashed)) is None or one["isDeleted"]:
             continue
-        keys = pq.ParquetFile(table / partition / name).read(["_hoodie_record_key"])[0].to_pylist()
+        keys = held.keys(partition, name)
         for rule, _, says in footer_faults({FILTER: one["bloomFilter"]}, keys):
             yield rule, f"{partition}/{name}", says
-
-
-def _newest(table: Path, there: There) -> dict[str, tuple[str, str]]:
-    """By file group, the partition and name of its newest base file in Parquet.
-
-    Groups that a completed action replaced are left out.
-    """
-    replaced = {
-        group
-        for file, _, _, action, done in open_timeline(table).names()
-        if done and action == "replacecommit" and file.stat().st_size
-        for groups in (body_of(file.read_bytes()).get("partitionToReplaceFileIds") or {}).values()
-        for group in groups
-    }
-    found: dict[str, tuple[str, str]] = {}
-    for partition, names in there.items():
-        for name in (one for one in names if one.endswith(".parquet") and one[0] != "."):
-            parts = name_parts(name)
-            group, before = parts["file_id"], found.get(parts["file_id"])
-            if group not in replaced and (
-                before is None or name_parts(before[1])["instant"] < parts["instant"]
-            ):
-                found[group] = partition, name
-    return found
 
 
 _HASH = len(base64.b64encode(bytes(16)))
