@@ -1,15 +1,20 @@
 """How many times as long one thing takes as another, and which records may stand for a figure.
 
 Samples of one index in one run were taken in one round, so each pair gives a ratio of its own: what
-disturbs a round disturbs both. The figure is their median; its interval is that of the median over
-samples drawn again and again out of those that are there (bootstrap, 95 of 100). Where there are no
-pairs, both sides are drawn by themselves.
+disturbs a round disturbs both. The figure is their median. Its interval says where the figure of
+another such run would be: of two runs that differ by chance alone each is within the other's, in
+some 95 of 100 pairs. It comes of samples drawn again and again out of those that are there
+(bootstrap), two draws beside one another for two runs, with ends further out for few samples, which
+know little of their own spread (the expanded percentiles of Hesterberg, "What Teachers Should Know
+About the Bootstrap", 2015). Where there are no pairs, both sides are drawn by themselves.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import sqrt
+from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +26,8 @@ from seambench.records.model import Record, Timing
 LEAST_SAMPLES = 7
 
 _DRAWS = 2000
-_ENDS = (2.5, 97.5)
+#: As many standard deviations hold 95 of 100.
+_WIDTH = NormalDist().inv_cdf(0.975)
 _LEAST_SECONDS = 1e-12
 
 Floats = npt.NDArray[np.float64]
@@ -79,9 +85,21 @@ def mean_ratio(
 
 def _of(drawn: Sequence[tuple[float, Floats]], count: int, *, paired: bool) -> Ratio:
     value = float(np.exp(np.mean([np.log(ratio) for ratio, _ in drawn])))
-    whole = np.exp(np.mean([np.log(draws) for _, draws in drawn], axis=0))
-    low, high = (float(end) for end in np.percentile(whole, _ENDS))
+    whole = np.mean([np.log(draws) for _, draws in drawn], axis=0)
+    another = value * np.exp(whole[:_DRAWS] - whole[_DRAWS:])
+    end = 100 * _beyond(count)
+    low, high = (float(one) for one in np.percentile(another, (end, 100 - end)))
     return Ratio(value, low, high, count, paired)
+
+
+def _beyond(count: int) -> float:
+    """The share of draws that an interval of so many samples leaves out at each end.
+
+    It has the width of Student's t of so many samples, by the series of Cornish and Fisher.
+    """
+    z, free = _WIDTH, count - 1
+    t = z + (z**3 + z) / (4 * free) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * free**2)
+    return NormalDist().cdf(-sqrt(count / free) * t)
 
 
 def _draws(one: Sequence[float], other: Sequence[float], *, paired: bool) -> tuple[float, Floats]:
@@ -98,7 +116,7 @@ def _draws(one: Sequence[float], other: Sequence[float], *, paired: bool) -> tup
 
 
 def _again(rng: np.random.Generator, samples: Floats) -> Floats:
-    chosen: Floats = samples[rng.integers(0, len(samples), (_DRAWS, len(samples)))]
+    chosen: Floats = samples[rng.integers(0, len(samples), (2 * _DRAWS, len(samples)))]
     return chosen
 
 

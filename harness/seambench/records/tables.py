@@ -154,7 +154,10 @@ def rendered(table: Table, records: Sequence[Record]) -> str:
         )
     head = [f"| {' | '.join(table.columns)} |", "|" + "---|" * len(table.columns)]
     unit = "Seconds" if table.unit == "seconds" else "GB/s (million rows/s)"
-    about = f"{unit}, medians; a ratio is of samples of one round, its interval holds 95 of 100."
+    about = (
+        f"{unit}, medians; a ratio is of samples of one round, and 95 of 100 other runs give one "
+        "within its interval."
+    )
     ordered = sorted(sources.values(), key=lambda one: (one.rows, one.run))
     return "\n".join([*head, *lines, "", about, *(one.said(len(table.row)) for one in ordered)])
 

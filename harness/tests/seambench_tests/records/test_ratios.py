@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from seambench.bench.measure import Competitor, orders, take_turns
-from seambench.records.ratios import mean_ratio, ratio_of
+from seambench.records.ratios import Ratio, mean_ratio, ratio_of
 from seambench.records.verdicts import Finding
 from seambench.records.writer import Sample
 
@@ -39,6 +39,27 @@ def test_no_difference_is_said_to_be_none() -> None:
     assert sum(one is not None and one.differs for one in found) <= 10
     same = next(one for one in found if one is not None and not one.differs)
     assert same.said.startswith("no difference seen (0.9")
+
+
+@pytest.mark.parametrize("count", [7, 9, 15])
+def test_an_interval_holds_the_figure_of_another_run(count: int) -> None:
+    """Of two runs that differ by chance each lies within the other's, in some 95 of 100 pairs.
+
+    The interval of the figure itself is too narrow for that: it holds both in 60 to 70 of 100.
+    """
+
+    def figure(seed: int) -> Ratio:
+        sides = (noisy(1.0, count, 2 * seed + side, 0.05) for side in (0, 1))
+        found = ratio_of(*sides, paired=True)
+        assert found is not None
+        return found
+
+    pairs = [(figure(seed), figure(1000 + seed)) for seed in range(400)]
+    alike = sum(
+        one.low <= other.value <= one.high and other.low <= one.value <= other.high
+        for one, other in pairs
+    )
+    assert 0.9 <= alike / len(pairs) <= 0.98
 
 
 def test_what_disturbs_a_round_disturbs_no_pair() -> None:
