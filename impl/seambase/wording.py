@@ -72,4 +72,7 @@ def filter_problem(said: str, known: Sequence[str]) -> str:
     if unlike is None:
         return said
     types = unlike[1] or unlike[2].replace(" vs ", ", ")
-    return f"values of the types {types} do not compare: give one of the column's own type"
+    way = "give one of the column's own type"
+    if "extension<" in types:
+        way = "Arrow compares none of an extension type: write the filter in SQL, or cast the column"
+    return f"values of the types {types} do not compare: {way}"
