@@ -74,5 +74,5 @@ def filter_problem(said: str, known: Sequence[str]) -> str:
     types = unlike[1] or unlike[2].replace(" vs ", ", ")
     way = "give one of the column's own type"
     if "extension<" in types:
-        way = "Arrow compares none of an extension type: write the filter in SQL, or cast the column"
+        way = "Arrow compares no extension types: write the filter in SQL, or cast the column"
     return f"values of the types {types} do not compare: {way}"
