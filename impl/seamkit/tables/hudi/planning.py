@@ -71,10 +71,11 @@ class Planner:
     """Plans reads of a table; of those over the same writes the files are listed once.
 
     `listing` is `files`, `metadata`, or `auto`: the metadata table where the table has one and is
-    not local, and folders otherwise. A metadata table that turns out to be broken then becomes a
-    warning, and folders are listed. `strict` asks the archive, too, for files that are missing or
-    shorter than they were written, and refuses what is otherwise a warning: a write that says
-    nothing, and a base file that is longer than it was written.
+    not local, or may have files that Hudi did not write, and folders otherwise. A metadata table
+    that turns out to be broken then becomes a warning, and folders are listed. `strict` asks the
+    archive, too, for files that are missing or shorter than they were written, and refuses what is
+    otherwise a warning: a write that says nothing, and a base file that is longer than it was
+    written.
     """
 
     def __init__(
@@ -87,8 +88,10 @@ class Planner:
         self._timeline = timeline
         self._listing = listing
         self._strict = strict
+        # Folders do not tell of files that Hudi did not write, which lack meta columns.
+        asks = not storage.is_local or timeline.config.virtual_keys
         self._from_metadata = listing == "metadata" or (
-            listing == "auto" and not storage.is_local and has_partition(timeline)
+            listing == "auto" and asks and has_partition(timeline)
         )
         self._files: Listing | None = None
         self._all: FileGroups | None = None
@@ -221,10 +224,14 @@ def read_plan(
     contribute nothing. `buckets` is how many the simple bucket index is said to have.
     """
     slices = plan.slices if merge_logs else _bases_alone(plan.slices)
-    partitions = PartitionColumns(source.config, source.schema)
+    partitions = [
+        PartitionColumns(source.config, source.schema, taken_up=own) for own in (False, True)
+    ]
     doubts = list(plan.warnings)
     indexes = _Indexes.of(plan, source, doubts)
-    units = [_unit(slice_, source, path, partitions, indexes) for slice_ in slices]
+    units = [
+        _unit(slice_, source, path, partitions[_is_taken_up(slice_)], indexes) for slice_ in slices
+    ]
     if buckets is not None:
         numbered = bucket_units(source.storage, source.config, source.schema, slices, buckets)
         units = [replace(unit, bucket=own) for unit, own in zip(units, numbered, strict=True)]
@@ -237,6 +244,11 @@ def read_plan(
         heading += f", filters ask its {', '.join(indexes.names)}"
     table = source.storage.root
     return ReadPlan(table, source.schema, units, heading, notes, doubts)
+
+
+def _is_taken_up(slice_: FileSlice) -> bool:
+    """Whether Hudi did not write its base file."""
+    return slice_.base is not None and not slice_.base.write_token
 
 
 def _unit(

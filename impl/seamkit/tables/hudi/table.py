@@ -68,7 +68,8 @@ class HudiTable(FolderTable):
         storage_options: arguments of the fsspec file system; a local folder has none.
         listing: where the names of files come from: `files` lists folders, `metadata` asks the
             metadata table, `auto` asks it where the table has one and looking is slow (any storage
-            but a local folder), and lists folders if it is broken.
+            but a local folder), or its rows have no meta columns, and lists folders if it is
+            broken.
         allow: addresses of folders, such as `s3://other` or `file:///data`, in which files that the
             metadata names may lie although they are on another host or storage than the table.
 

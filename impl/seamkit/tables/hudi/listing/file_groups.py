@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from seambase.errors import InputError, RefusedError
 from seambase.wording import counted
 from seamkit.tables.hudi.listing.files import (
+    TAKEN_UP,
     BaseFile,
     FileSlice,
     Listing,
@@ -114,10 +115,11 @@ class FileGroups:
             if slice_ is not None:
                 self._check_begin(slice_, group)
                 base = slice_.base
-                if base is not None and stated is not None and base.path == stated.path:
-                    slice_.base = base.as_stated(
-                        stated.size_bytes, stated.rows, self._stated_columns(base.instant)
-                    )
+                named = None if stated is None else self._named.get(stated.path)
+                if base is not None and stated is not None and named is base:
+                    # Files that Hudi did not write may have columns that the table lacks.
+                    own = self._stated_columns(base.instant) if base.write_token else ()
+                    slice_.base = base.as_stated(stated.size_bytes, stated.rows, own)
                 slices.append(slice_)
         return slices
 
@@ -222,6 +224,11 @@ class FileGroups:
             if size_bytes is not None and size_bytes >= stated.size_bytes:
                 continue
             name = self._timeline.storage.full(stated.path)
+            if size_bytes is None and stated.path.endswith(TAKEN_UP):
+                raise RefusedError(
+                    f"{name}: Hudi did not write the file that this names, so the metadata table "
+                    "alone tells which such files a table has, and folders were listed"
+                )
             if size_bytes is None:
                 raise InputError(
                     f"{name}: missing, but the timeline says that it holds rows of the table; ask "

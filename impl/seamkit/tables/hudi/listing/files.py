@@ -36,6 +36,10 @@ _BASE = re.compile(r"^([a-zA-Z0-9-]+)_([a-zA-Z0-9-]+)_([0-9]+)(\.[a-zA-Z0-9]+)$"
 _LOG = re.compile(
     r"^\.([^._]+)_([^.]*)\.(?:log|archive)\.(\d{1,18})(?:_((\d+)-(\d+)-(\d+))(\.cdc)?)?$"
 )
+#: What ends the name of a file that Hudi did not write, and a commit took up: its own name and the
+#: commit's instant stand before it (`ExternalFilePathUtil`). Apache XTable makes such tables.
+TAKEN_UP = "_hudiext"
+_OF_A_FOLDER = "_fg%3D"
 _NATIVE_LOG = re.compile(r"^[^.]+_.*\.(?:log|deletes|cdc)\.parquet$")
 
 
@@ -58,9 +62,10 @@ class External:
 class BaseFile:
     """A base file: the rows of a file group at one instant.
 
-    `external` is there for a skeleton of a bootstrapped table, which has the meta columns alone,
-    `names` for a file from before columns were renamed. `stated_bytes`, `stated_rows` and
-    `stated_columns` are what the commit that wrote it states; 0, and none, where it is not at hand.
+    One that Hudi did not write has no `write_token`. `external` is there for a skeleton of a
+    bootstrapped table, which has the meta columns alone, `names` for a file from before columns
+    were renamed. `stated_bytes`, `stated_rows` and `stated_columns` are what the commit that wrote
+    it states; 0, and none, where it is not at hand.
     """
 
     path: str
@@ -154,7 +159,7 @@ def base_file(status: FileStatus, partition: str, timeline: Timeline) -> BaseFil
     """The base file that a listed file is; None if it is none."""
     match = _BASE.match(status.name)
     if match is None:
-        return None
+        return _taken_up(status, partition) if status.name.endswith(TAKEN_UP) else None
     assert status.size_bytes is not None  # folders were left out
     known = (".hfile",) if timeline.config.metadata_table else (".parquet", ".orc", ".lance")
     if match[4] not in known:
@@ -162,6 +167,19 @@ def base_file(status: FileStatus, partition: str, timeline: Timeline) -> BaseFil
             f"{timeline.storage.full(status.path)}: base files in {match[4][1:]} are not supported"
         )
     return BaseFile(status.path, partition, match[1], match[2], match[3], status.size_bytes)
+
+
+def _taken_up(status: FileStatus, partition: str) -> BaseFile:
+    """A file that Hudi did not write, as metadata names it: `NAME_INSTANT`, what folder, the end.
+
+    Its group is called by its path below the partition, which may have a folder (a bucket's).
+    """
+    assert status.size_bytes is not None  # folders were left out
+    folder, slash, marked = status.path.removesuffix(TAKEN_UP).rpartition("/")
+    name, _, instant = marked.partition(_OF_A_FOLDER)[0].rpartition("_")
+    path = f"{folder}{slash}{name}"
+    group = path.removeprefix(f"{partition}/")
+    return BaseFile(path, partition, group, "", instant, status.size_bytes)
 
 
 def log_file(status: FileStatus, partition: str) -> LogFile | None:
@@ -299,13 +317,19 @@ def partition_schema(schema: pa.Schema, config: TableConfig) -> pa.Schema:
 
 
 class PartitionColumns:
-    """What the path of a partition says of its rows."""
+    """What the path of a partition says of its rows.
 
-    def __init__(self, config: TableConfig, schema: pa.Schema) -> None:
+    Of files that Hudi did not write (`taken_up`) it says all that it can: they may lack the
+    columns, and no key generator made their paths.
+    """
+
+    def __init__(self, config: TableConfig, schema: pa.Schema, *, taken_up: bool = False) -> None:
         self._fields, self._drops = config.partition_fields, config.drops_partition_columns
+        self._taken_up = taken_up
         self._slashes_dates = config.raw.get(_SLASHES_DATES, "").lower() == "true"
         self._unsure = (_NULL_BEFORE_5,) if config.version < 5 else ()
-        own = () if self._drops else (*config.time_partition_fields, *config.ordering_fields)
+        in_rows = (*config.time_partition_fields, *config.ordering_fields)
+        own = () if self._drops or taken_up else in_rows
         self._read = {
             name: schema.field(name)
             for name in self._fields
@@ -349,9 +373,15 @@ class PartitionColumns:
                 return {}
             own = text if equals else part
             if name in self._read and own not in self._unsure:
-                value = _value(own, self._read[name].type)
+                kind = self._read[name].type
+                value = _value(own, kind)
                 if value is not None:
                     found[name] = value
+                elif self._taken_up:
+                    raise RefusedError(
+                        f"the partition {partition!r} has {own!r} for the column {name!r}, which "
+                        f"is no {kind} here, and the files, which Hudi did not write, may lack it"
+                    )
         return found
 
     def _whole(self, partition: str) -> Mapping[str, pa.Scalar]:

@@ -19,7 +19,7 @@ from seamkit.avro.data_file import Records, record_reader
 from seamkit.files.storage import FileStatus, Storage
 from seamkit.tables.hudi.config.properties import PROPERTIES, TIMELINE, load_config
 from seamkit.tables.hudi.listing.file_groups import list_slices
-from seamkit.tables.hudi.listing.files import FileSlice, Listing
+from seamkit.tables.hudi.listing.files import TAKEN_UP, FileSlice, Listing
 from seamkit.tables.hudi.listing.hfile import HFile, read_hfile
 from seamkit.tables.hudi.log.log import LogBlock, order_blocks, read_blocks
 from seamkit.tables.hudi.timeline.timeline import Timeline, load_timeline
@@ -232,7 +232,8 @@ def _add(known: dict[str, _Files], part: _Part) -> None:
     listed = list(zip(names, sizes.to_pylist(), deleted.to_pylist(), strict=True))
     for (key, _), (begin, end) in zip(part.content.entries, pairwise(ends), strict=True):
         text = _text(key, where)
-        wrong = next((name for name in names[begin:end] if "/" in name), None)
+        own = names[begin:end]
+        wrong = next((one for one in own if "/" in one and not one.endswith(TAKEN_UP)), None)
         if wrong is not None and text != _ALL_PARTITIONS:
             raise InputError(f"{where}: {wrong!r} is no name of a file")
         _combine(known.setdefault(text, {}), listed[begin:end])
