@@ -32,7 +32,12 @@ from seamkit.scan.units import ReadContext
 from seamkit.tables.hudi.base_files import open_slice_base
 from seamkit.tables.hudi.config.properties import MergeRules
 from seamkit.tables.hudi.listing.files import FileSlice
-from seamkit.tables.hudi.listing.log_blocks import SliceLogs, read_ordered_blocks, refuse_pieces
+from seamkit.tables.hudi.listing.log_blocks import (
+    SliceLogs,
+    defaults_of,
+    read_ordered_blocks,
+    refuse_pieces,
+)
 from seamkit.tables.hudi.log.deletes import DeleteKeys
 from seamkit.tables.hudi.log.log import LogBlock, avro_records
 from seamkit.tables.hudi.timeline.window import file_names
@@ -353,7 +358,13 @@ def _is_delete(row: Row, rules: _Rules) -> bool:
     marker = rules.merge.delete_marker
     if marker is None or row.get(marker.column) is None:
         return False
-    value = row[marker.column]
+    if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
+        value = (value - dt.date(1970, 1, 1)).days
+    elif not isinstance(value, bool | int | str):
+        raise RefusedError(
+            f"{rules.root}: deletes are marked by the column '{marker.column}', and values such as "
+            f"{value!r:.80} are not supported for that"
+        )
     return (str(value).lower() if isinstance(value, bool) else str(value)) == marker.text
 
 
@@ -363,7 +374,8 @@ def _rows_of(block: LogBlock, rules: _Rules) -> Iterator[Row]:
     read = _parquet_rows if block.kind == "parquet" else _avro_rows
     names = file_names(logs.timeline, logs.window, block.instant)
     if names is None:
-        yield from read(block, schema)
+        defaults = {} if block.kind == "parquet" else defaults_of(block, logs, schema)
+        yield from ({**row, **defaults} for row in read(block, schema))
         return
     if block.is_partial:
         raise RefusedError(

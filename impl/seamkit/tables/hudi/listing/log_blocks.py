@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,7 +14,7 @@ import pyarrow.compute as pc
 from seambase.errors import InputError, RefusedError
 from seambase.scan import ScanWarning
 from seambase.wording import counted
-from seamkit.avro.schema import field_paths, parse_schema
+from seamkit.avro.schema import AvroType, field_paths, parse_schema
 from seamkit.core.tasks import each
 from seamkit.core.unpack import Bound
 from seamkit.files.storage import Storage
@@ -26,6 +28,7 @@ from seamkit.tables.hudi.timeline.window import Window
 
 _SUPPORTED_KINDS = ("avro", "parquet", "delete")
 _EMPTIED, _AVRO_VERSION = "key", 3
+_IS_DELETED = "_hoodie_is_deleted"
 _COMPARED = (
     pa.types.is_signed_integer,
     pa.types.is_floating,
@@ -62,6 +65,15 @@ class SliceLogs:
             return not self.timeline.is_pending(instant)
         return self.timeline.is_committed(instant)
 
+    @cached_property
+    def avro(self) -> AvroType | None:
+        """The table's schema with its defaults; None where it has ids, as Hudi uses none then."""
+        if self.timeline.schema_history is not None:
+            return None
+        up_to = None if self.window.is_incremental else self.window.up_to
+        text = self.timeline.latest_schema(up_to)
+        return parse_schema(text) if text else None
+
 
 def read_ordered_blocks(
     slice_: FileSlice, source: SliceLogs, warnings: list[ScanWarning]
@@ -97,6 +109,7 @@ def read_ordered_blocks(
             )
         _check_base(block, source.timeline)
     _check_named_keys(slice_, ordered, source.config.delete_prefix)
+    _check_gaps(ordered, source)
     return ordered
 
 
@@ -130,6 +143,82 @@ def refuse_pieces(own: pa.Schema, schema: pa.Schema, where: str) -> None:
             f"{where}: columns {cut} have variants in pieces (typed_value), which are read of base "
             "files alone; compact the table with Hudi, so that no log is left"
         )
+
+
+_HAVE_DEFAULTS = (
+    *(pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating, pa.types.is_string),
+    *(pa.types.is_date32, pa.types.is_time, pa.types.is_timestamp),
+)
+"""Columns of which Arrow makes values of the defaults that Avro has in JSON."""
+
+
+def defaults_of(block: LogBlock, source: SliceLogs, schema: pa.Schema) -> Mapping[str, Any]:
+    """Values of columns that a block of Avro lacks, and whose default in the table is no null.
+
+    Hudi reads such a block by the table's schema (`HoodieAvroDataBlock`), which fills them in; in
+    files of Parquet it has nulls there, and in partial updates gaps.
+    """
+    if block.is_partial or source.avro is None:
+        return {}
+    found = {}
+    for name, stated in _lacking(source.avro, parse_schema(block.schema or "null")):
+        at = schema.get_field_index(name.partition(".")[0])
+        if at < 0:
+            continue
+        found[name] = _value_of(stated, schema.field(at).type) if name in schema.names else None
+        if found[name] is None:
+            raise RefusedError(
+                f"{block.where}: it lacks the field '{name}', whose default {stated!r:.80} in the "
+                "table's schema is not supported; compact the table with Hudi, so that no log is "
+                "left"
+            )
+    return found
+
+
+def _value_of(stated: Any, kind: pa.DataType) -> Any:
+    """A default as a value of a column; None where it is none that is known."""
+    try:
+        known = any(test(kind) for test in _HAVE_DEFAULTS)
+        return pa.scalar(stated, kind).as_py() if known else None
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        return None
+
+
+def _lacking(table: AvroType, block: AvroType, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Fields of a table that a block lacks, dotted, with their defaults where these are no null."""
+    own, there = table.value_type(), block.value_type()
+    if own.kind != there.kind:
+        return
+    if own.kind in ("array", "map"):
+        yield from _lacking(own.children[0], there.children[0], prefix)
+    if own.kind == "record":
+        present = dict(zip(there.names, there.children, strict=True))
+        for name, child in zip(own.names, own.children, strict=True):
+            if name in present:
+                yield from _lacking(child, present[name], f"{prefix}{name}.")
+            elif own.defaults.get(name) is not None:
+                yield f"{prefix}{name}", own.defaults[name]
+
+
+def _check_gaps(blocks: Sequence[LogBlock], source: SliceLogs) -> None:
+    """Where defaults are gaps, those of Avro are meant, which are nulls in schemas of Spark.
+
+    Hudi 1.2.0 compares others as Java's objects, which small numbers share, and by their values
+    where it runs a class (`PartialUpdateHandler`, `OverwriteNonDefaultsWithLatestAvroPayload`).
+    """
+    rule = source.config.merge.fill_rule
+    whole = [block for block in blocks if block.kind != "delete"]
+    if rule is None or rule.gaps != "defaults" or any(block.is_partial for block in whole):
+        return
+    defaults = source.avro.defaults if whole and source.avro else {}
+    for name in source.schema.names:
+        # Where a row is no delete, neither is an older one that is left.
+        if defaults.get(name) is not None and name != _IS_DELETED:
+            raise RefusedError(
+                f"{whole[0].where}: values that are a column's default leave older ones as they "
+                f"are, and that of '{name}' is {defaults[name]!r:.80}; others than null are not "
+                "supported; compact the table with Hudi, so that no log is left"
+            )
 
 
 def _check_named_keys(slice_: FileSlice, blocks: Sequence[LogBlock], prefix: str) -> None:

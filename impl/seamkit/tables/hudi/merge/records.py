@@ -7,7 +7,7 @@ orders rows and deletes, follows Hudi 1.2.0 (RecordContext, OrderingValues).
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -41,7 +41,7 @@ from seamkit.scan.core_merges import spread
 from seamkit.scan.units import ReadContext
 from seamkit.tables.hudi.config.properties import DeleteMarker
 from seamkit.tables.hudi.config.value_types import HUDI_TYPES
-from seamkit.tables.hudi.listing.log_blocks import refuse_pieces
+from seamkit.tables.hudi.listing.log_blocks import defaults_of, refuse_pieces
 from seamkit.tables.hudi.log.deletes import ORDERING_WORDS, DeleteKeys
 from seamkit.tables.hudi.log.log import LogBlock
 from seamkit.tables.hudi.merge.keys import IS_DELETED, OPERATION, LogSource, leaf_column
@@ -102,8 +102,9 @@ class RecordReader:
             return
         assert first.schema is not None  # read_blocks refuses an Avro block without one
         writer = parse_schema(first.schema)
+        new = partial(self._decoder, writer, schema, defaults_of(first, self.source, schema))
         if context.held_bytes is not None:
-            decoder = self._decoder(writer, schema, first.file)
+            decoder = new(first.file)
             piece_bytes = max(context.held_bytes // 8, _LEAST_PIECE_BYTES)
             for block in run:
                 for piece in cut_block(block.content, piece_bytes, block.where):
@@ -112,15 +113,23 @@ class RecordReader:
             return
         run_bytes = sum(len(block.content) for block in run)
         if context.threads > 1 and run_bytes > 2 * _LEAST_SHARE_BYTES:
-            yield from self._by_threads(run, writer, schema, run_bytes)
+            yield from self._by_threads(run, writer, new, run_bytes)
         else:
-            yield self._whole(run, writer, schema)
+            yield self._whole(run, writer, new)
 
-    def _decoder(self, writer: AvroType, schema: pa.Schema, source: str) -> AvroDecoder:
+    def _decoder(
+        self, writer: AvroType, schema: pa.Schema, defaults: Mapping[str, Any], source: str
+    ) -> AvroDecoder:
         """A strict one reads each record to its end, whatever is asked of it."""
-        jumps = not self.source.strict
-        allocator = self.context.allocator
-        return AvroDecoder(writer, schema, allocator, rules=HUDI_TYPES, source=source, jumps=jumps)
+        return AvroDecoder(
+            writer,
+            schema,
+            self.context.allocator,
+            defaults=defaults,
+            rules=HUDI_TYPES,
+            source=source,
+            jumps=not self.source.strict,
+        )
 
     def wanted(self, piece: BlockPiece, writer: AvroType) -> npt.NDArray[np.bool_] | None:
         """For each record of a piece whether it is decoded; None for all."""
@@ -129,7 +138,7 @@ class RecordReader:
             return None
         fields = self.source.schema
         schema = pa.schema([fields.field(name) for name in sorted(test.columns)])
-        decoder = self._decoder(writer, schema, piece.source)
+        decoder = self._decoder(writer, schema, {}, piece.source)
         decoder.decode_piece(piece)
         wanted = numbers(test.may_match(decoder.finish()))
         count = int(np.count_nonzero(wanted))
@@ -141,23 +150,27 @@ class RecordReader:
         return wanted
 
     def _whole(
-        self, run: Sequence[LogBlock], writer: AvroType, schema: pa.Schema
+        self, run: Sequence[LogBlock], writer: AvroType, new: Callable[[str], AvroDecoder]
     ) -> pa.RecordBatch:
-        decoder = self._decoder(writer, schema, run[0].file)
+        decoder = new(run[0].file)
         for block in run:
             piece = whole_block(block.content, block.where)
             decoder.decode_piece(piece, self.wanted(piece, writer))
         return decoder.finish()
 
     def _by_threads(
-        self, run: Sequence[LogBlock], writer: AvroType, schema: pa.Schema, run_bytes: int
+        self,
+        run: Sequence[LogBlock],
+        writer: AvroType,
+        new: Callable[[str], AvroDecoder],
+        run_bytes: int,
     ) -> Iterator[pa.RecordBatch]:
         """The rows in order, decoded by several threads, each of which takes the next piece."""
         threads = self.context.threads
         piece_bytes = max(run_bytes // (_PIECES_A_THREAD * threads), _LEAST_SHARE_BYTES)
 
         def decode(piece: BlockPiece) -> pa.RecordBatch:
-            decoder = self._decoder(writer, schema, piece.source)
+            decoder = new(piece.source)
             decoder.decode_piece(piece, self.wanted(piece, writer))
             return decoder.finish()
 
@@ -167,7 +180,7 @@ class RecordReader:
             yield from pool.map(decode, itertools.chain.from_iterable(cuts))
         except InputError:
             # Records are counted from the block's beginning, which a piece does not know.
-            self._whole(run, writer, schema)
+            self._whole(run, writer, new)
             raise
         finally:
             pool.shutdown(cancel_futures=True)

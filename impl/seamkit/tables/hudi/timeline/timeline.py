@@ -153,6 +153,7 @@ class Timeline:
     def __post_init__(self) -> None:
         self._completed = {i.requested: i for i in self.instants if i.is_write}
         self._bodies: dict[str, dict[str, Any]] = {}
+        self._schemas: dict[str | None, str | None] = {}
         self._written_columns: dict[str, frozenset[str] | None] = {}
         self._pending = {
             i.requested
@@ -383,6 +384,11 @@ class Timeline:
         Writes requested after `up_to` do not count. Where the active timeline has none, the archive
         is asked, and then the properties.
         """
+        if up_to not in self._schemas:
+            self._schemas[up_to] = self._look_up_schema(up_to)
+        return self._schemas[up_to]
+
+    def _look_up_schema(self, up_to: str | None) -> str | None:
         for instant in reversed(self.writes()):
             if up_to is None or instant.requested <= up_to:
                 schema = _schema_of(self.metadata(instant))
