@@ -356,7 +356,8 @@ def _is_delete(row: Row, rules: _Rules) -> bool:
     if row.get(_GONE) or row.get(_OPERATION) in ("D", "-U"):
         return True
     marker = rules.merge.delete_marker
-    if marker is None or row.get(marker.column) is None:
+    value = None if marker is None else _leaf(row, marker.column)
+    if marker is None or value is None:
         return False
     if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
         value = (value - dt.date(1970, 1, 1)).days

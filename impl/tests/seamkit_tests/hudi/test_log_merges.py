@@ -6,6 +6,7 @@ Rows are `key: (value, number, order)`; what comes out is worked out by hand fro
 from __future__ import annotations
 
 import base64
+import datetime as dt
 import json
 import struct
 from collections.abc import Sequence
@@ -31,7 +32,7 @@ from seamkit.tables.hudi.merge.keys import OPERATION, LogSource
 from seamkit.tables.hudi.timeline.timeline import load_timeline
 from seamkit.tables.hudi.timeline.window import NOW
 from seamkit_tests.hudi.test_positions import array, bitmap_32, bitmap_64
-from seamkit_tests.samples.avro_schemas import optional, record
+from seamkit_tests.samples.avro_schemas import logical, optional, record
 from seamkit_tests.samples.calls import calls_of
 from seamkit_tests.samples.hudi_files import properties_text
 from seamkit_tests.samples.hudi_log_bytes import (
@@ -123,8 +124,11 @@ def merged(
     mode: str = "EVENT_TIME_ORDERING",
     version: int = 9,
     kind: pa.DataType | None = None,
+    further: pa.Field | None = None,
 ) -> list[Row]:
     """The rows of a slice, without their keys' text, sorted; `kind` is of the ordering column.
+
+    `further` is a column of the table that base rows lack, and that is not handed out.
 
     A base row may have its key's text in front, as those of the log have.
     """
@@ -151,7 +155,8 @@ def merged(
     log_file = LogFile("a.log", "", "g", BASE_INSTANT, 1, None, len(log.data))
     slice_ = FileSlice("", "g", BASE_INSTANT, base_file, [log_file])
     timeline, by_position = load_timeline(storage, config), path == "positions"
-    source = LogSource(storage, config, timeline, schema, NOW, True, by_position)
+    known = schema if further is None else schema.append(further)
+    source = LogSource(storage, config, timeline, known, NOW, True, by_position)
     opened = partial(open_slice_base, storage, base_file)
     unit = ReadUnit("g", [DataFile("g", 1, opened)], changes=SliceChanges(slice_, source))
     with TrackedAllocator() as allocator:
@@ -308,6 +313,48 @@ def test_deletes_against_rows(
     if again is not None:  # what a delete removed from the log does not come back
         won = where == "log" or again > row
         assert rows[0][1] == ("again" if won else "row")
+
+
+_OPS = record("op", op="string", day=logical("int", "date"), part="double")
+
+
+def marked_rows(folder: Path, path: str, column: str, marker: str) -> list[Row]:
+    """Rows a and b under a log that marks b as a delete, by a field within a column."""
+    rows = [("a", "+", dt.date(1970, 1, 2), 0.5), ("b", "-", dt.date(1970, 1, 3), 1.5)]
+    names = ("op", "day", "part")
+    log, schema = Log(), record("r", k="string", o="long", m=optional(_OPS), **{KEY: "string"})
+    listed = [
+        {"k": key, KEY: key, "o": 6, "m": dict(zip(names, values, strict=True))}
+        for key, *values in rows
+    ]
+    log._add("avro", avro_content(schema, listed), {SCHEMA: json.dumps(schema)})
+    how = {f"{PREFIX}hoodie.payload.delete.field": column}
+    how |= {f"{PREFIX}hoodie.payload.delete.marker": marker}
+    kinds = {"op": pa.string(), "day": pa.date32(), "part": pa.float64()}
+    further = pa.field("m", pa.struct(kinds))
+    return merged(folder, [X5, Y5], log, path=path, properties=how, further=further)
+
+
+@PATHS
+@pytest.mark.parametrize(("column", "marker"), [("m.op", "-"), ("m.day", "2")])
+def test_a_mark_of_deletes_within_a_column(
+    tmp_path: Path, path: str, column: str, marker: str
+) -> None:
+    """The field that marks deletes may lie in a struct, and a date is its number of days.
+
+    `RecordContext.isCustomDeleteRecord` of Hudi 1.2.0 asks Spark's row for it by its dotted name.
+    """
+    assert marked_rows(tmp_path, path, column, marker) == [("a", None, None, 6)]
+
+
+@PATHS
+@pytest.mark.parametrize("column", ["m.part", "m"])
+def test_a_mark_of_deletes_without_a_known_text_is_refused(
+    tmp_path: Path, path: str, column: str
+) -> None:
+    """Of numbers with a point and of structs it is not known how Java prints them."""
+    with pytest.raises(RefusedError, match=f"the column '{column}', and "):
+        marked_rows(tmp_path, path, column, "1.5")
 
 
 @PATHS

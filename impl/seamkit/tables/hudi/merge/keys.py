@@ -325,11 +325,11 @@ class LogSource(SliceLogs):
     def reading(self, names: Sequence[str]) -> LogSource:
         """The same with fewer columns: these, and those that merging needs."""
         columns = self.schema.names
-        merged_by = (*self.config.record_keys, *self.config.ordered_by)
+        merged_by = [*self.config.record_keys, *self.config.ordered_by]
+        if self.config.merge.delete_marker is not None:
+            merged_by.append(self.config.merge.delete_marker.column)
         needed = [root_of(name, columns) for name in merged_by]
         needed += [RECORD_KEY, IS_DELETED, OPERATION]
-        if self.config.merge.delete_marker is not None:
-            needed.append(self.config.merge.delete_marker.column)
         wanted = dict.fromkeys([*names, *(name for name in needed if name in columns)])
         return replace(self, schema=pa.schema([self.schema.field(name) for name in wanted]))
 

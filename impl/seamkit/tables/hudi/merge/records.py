@@ -271,7 +271,8 @@ def deleted_rows(
     if batch.schema.get_field_index(OPERATION) >= 0:
         marks.append(pc.is_in(batch.column(OPERATION), value_set=pa.array(["D", "-U"])))
     if marker is not None:
-        marks.append(pc.equal(_texts(batch.column(marker.column), marker, source), marker.text))
+        own = leaf_column(batch, marker.column)
+        marks.append(pc.equal(_texts(own, marker, source), marker.text))
     deleted: npt.NDArray[np.bool_] | None = None
     for flags in marks:
         words = numbers(pc.and_kleene(flags, flags.is_valid()))  # a null is false
