@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from seambase.errors import RefusedError, UsageError
 from seamkit.connector.planned import PlannedScanner
-from seamkit.connector.slice_rows import PlannedSlice, merged_rows
+from seamkit.connector.slice_rows import PlannedSlice
+from seamkit.connector.unit_rows import plan_rows
 from seamkit.core.memory import TrackedAllocator
 from seamkit.offheap.columns.types import ColumnType, Kind, from_arrow
 from seamkit.offheap.connector.parameters import (
@@ -24,6 +25,7 @@ from seamkit.offheap.connector.parameters import (
 )
 from seamkit.scan.scan import Scan
 from seamkit.scan.unit_scan import UnitScan
+from seamkit.scan.units import ReadPlan
 from seamkit.tables.hudi.table import HudiTable
 
 #: What BE states besides; neither says anything that the table does not.
@@ -43,7 +45,8 @@ _OWN = (
 class HudiSliceScanner(PlannedScanner):
     """The merged rows of a slice (Java: `HudiSliceScanner` of StarRocks' hudi-reader).
 
-    Its warnings are of damage that was skipped as Hudi's own reader skips it.
+    Partition columns come from the path where a scan takes them from there. Warnings are of damage
+    that was skipped as Hudi's own reader skips it.
     """
 
     @classmethod
@@ -70,13 +73,14 @@ class HudiSliceScanner(PlannedScanner):
         names = list(dict.fromkeys(name for name in required if name in columns))
         scan = table.scan(names, as_of=as_of, path="merge")
         _check_types(scan.schema, columns, table)
-        changes = _slice(scan, table, parameters, as_of)
+        plan = _slice(scan, table, parameters, as_of)
         types = {name: columns[name] for name in names}
-        rows = partial(merged_rows, changes, names)
+        rows = partial(plan_rows, plan, names)
         return cls.over(types, rows, fetch_size, replace(common, required=required), allocator)
 
 
-def _slice(scan: Scan, table: HudiTable, parameters: Parameters, as_of: str | None) -> PlannedSlice:
+def _slice(scan: Scan, table: HudiTable, parameters: Parameters, as_of: str | None) -> ReadPlan:
+    """The plan of a scan with the one slice that is meant."""
     logs = split_names(parameters.get("delta_file_paths", ""), "delta_file_paths")
     base = parameters.get("data_file_path", "")
     if number(parameters, "data_file_length", 0) == -1:
@@ -85,11 +89,10 @@ def _slice(scan: Scan, table: HudiTable, parameters: Parameters, as_of: str | No
         raise UsageError("a slice has a data_file_path or delta_file_paths")
     assert isinstance(scan, UnitScan)  # a snapshot query
     for unit in scan.plan.units:
-        planned = cast("PlannedSlice", unit.changes)
-        slice_ = planned.slice_
+        slice_ = cast("PlannedSlice", unit.changes).slice_
         own_base = table.full(slice_.base.path) if slice_.base else ""
         if own_base == base and sorted(table.full(log.path) for log in slice_.logs) == sorted(logs):
-            return planned
+            return replace(scan.plan, units=[unit])
     raise UsageError(
         f"{parameters['base_path']}: the file {base or logs[0]} and {len(logs)} logs are no slice "
         f"of the table{' as of ' + as_of if as_of else ''}; plan the scan again"

@@ -34,6 +34,7 @@ from seamkit.offheap.connector.rows import RowScanner
 from seamkit.offheap.connector.scanner import ConnectorScanner
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests import GOLDEN
+from seamkit_tests.hudi.test_taken_up_files import taken_up_table
 from seamkit_tests.samples.failing import bears_failures
 from seamkit_tests.samples.golden_tables import unpack_table
 
@@ -247,6 +248,32 @@ def test_a_slice_of_logs_alone(hudi: Callable[[str], str]) -> None:
         "delta_file_paths": ",".join(logs),
     }
     assert len(_columns(connector_scanner("hudi", 4, parameters))[0]) > 0
+
+
+@pytest.mark.parametrize("name", ["partitions-encoded/v6", "partitions-encoded/v9", ""])
+def test_partition_columns_of_a_slice_come_from_its_path(
+    hudi: Callable[[str], str], tmp_path: Path, name: str
+) -> None:
+    """They come as in a scan, also where no file has the column, in each slice of a table."""
+    folder = hudi(name) if name else str(taken_up_table(tmp_path / "t"))
+    table = HudiTable(folder)
+    names = [field.name for field in table.schema if not field.name.startswith("_hoodie")]
+    scan = table.scan(names, path="merge")
+    found: list[tuple[Any, ...]] = []
+    for slice_ in table.slices():
+        parameters = {
+            "base_path": folder,
+            "hive_column_names": ",".join(names),
+            "hive_column_types": join_types([_type(field.type) for field in scan.schema]),
+            "data_file_path": table.full(slice_.base.path) if slice_.base else "",
+            "data_file_length": str(slice_.base.size_bytes if slice_.base else -1),
+            "delta_file_paths": join_names([table.full(log.path) for log in slice_.logs]),
+        }
+        found += zip(*_columns(connector_scanner("hudi", 1, parameters)), strict=True)
+    expected = [tuple(row.values()) for row in scan.to_table().to_pylist()]
+    assert sorted(found, key=repr) == sorted(expected, key=repr)
+    if not name:
+        assert sorted(found) == [("a", 2, "x"), ("c", 1, "y"), ("d", 2, "x")]
 
 
 NESTED = json.loads((GOLDEN / "hudi-nested.json").read_text())
