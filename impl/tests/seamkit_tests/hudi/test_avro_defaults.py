@@ -227,7 +227,8 @@ def test_gaps_that_are_defaults_other_than_null_are_refused(
 
     def read(folder: str, **stated: tuple[Any, Any]) -> list[Any]:
         own = {**how, "properties": {**how["properties"], **_schema(**stated)}}
-        return merged(tmp_path / folder, [X5], log, path=path, **own)
+        further = pa.field("_hoodie_is_deleted", pa.bool_())
+        return merged(tmp_path / folder, [X5], log, path=path, further=further, **own)
 
     for kind, default in (("int", 0), (["int", "null"], 1)):
         with pytest.raises(RefusedError, match=r"that of 'n' is [01]; others than null"):
@@ -245,3 +246,11 @@ def test_deletes_and_partial_updates_have_no_defaults(tmp_path: Path, path: str)
     filled = Log().rows(("v", "o"), ("a", "new", 6), partial=True)
     rows = merged(tmp_path / "filled", [X5], filled, path=path, properties=own)
     assert rows == [("a", "new", 1, 6)]
+
+
+@PATHS
+def test_gaps_that_are_marked_have_no_defaults(tmp_path: Path, path: str) -> None:
+    """Where a text marks gaps, defaults are values like others."""
+    own = {"hoodie.table.partial.update.mode": "FILL_UNAVAILABLE", **_schema(n=("int", 2))}
+    log = Log().rows(ALL, whole("a", "new", 2, 6))
+    assert merged(tmp_path, [X5], log, path=path, properties=own) == [("a", "new", 2, 6)]
