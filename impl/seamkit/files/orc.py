@@ -24,6 +24,7 @@ from seamkit.files.parquet import check_names
 from seamkit.files.promotion import (
     LOSSLESS,
     TypeRules,
+    cut_times,
     has_within,
     inner_of,
     is_text_or_bytes,
@@ -35,7 +36,6 @@ from seamkit.files.statistics import ColumnRange, FileStatistics
 from seamkit.files.storage import Storage, read_part
 
 _JAVA = "ORC_JAVA"
-_UNITS = {"s": "second", "ms": "millisecond", "us": "microsecond", "ns": "nanosecond"}
 _BEYOND_NANOSECONDS = "out of range for nanosecond resolution"
 """What pyarrow says, which has no other unit for ORC."""
 _ZONE_NOT_KNOWN = "Time zone file"
@@ -261,18 +261,6 @@ def _check_texts(kind: pa.DataType) -> None:
         _check_texts(field.type)
 
 
-def _cut(times: pa.Array, unit: str) -> pa.Array:
-    """Times of ORC, which always has nanoseconds, without those below a unit.
-
-    Before 1970, too, that makes a time an earlier one, as for Java's readers. A cast cuts towards
-    1970, in a third of the time.
-    """
-    least = pc.min(times)
-    if least.is_valid and least.value < 0:
-        times = pc.floor_temporal(pc.cast(times, pa.timestamp("ns")), unit=_UNITS[unit])
-    return pc.cast(times, pa.timestamp(unit), safe=False)
-
-
 def _logical(column: pa.Array, want: pa.DataType, zone: str, rules: TypeRules) -> pa.Array:
     """Values in the type that ORC has no word for; others as they are.
 
@@ -283,7 +271,7 @@ def _logical(column: pa.Array, want: pa.DataType, zone: str, rules: TypeRules) -
         is_by_zone = want.tz is not None and have.tz is None and zone not in UTC
         if is_by_zone and not rules.promotes(have, want):
             return column
-        walls = _cut(column, want.unit)
+        walls = cut_times(column, want.unit)
         if is_by_zone:
             walls = pc.assume_timezone(walls, zone, ambiguous="earliest", nonexistent="latest")
         return pc.cast(walls, want)

@@ -97,10 +97,14 @@ class LosslessTypes:
         return is_text_or_bytes(have) and is_text_or_bytes(want)
 
     def promote(self, column: pa.Array, want: pa.DataType) -> pa.Array:
-        """The values in the wider type; digits below an INT96's unit are cut off."""
+        """The values in the wider type.
+
+        Digits below an INT96's unit are cut off towards 1970, as Spark does where Arrow, up to
+        its release 22, counted times of day back from midnight.
+        """
         have = column.type
         if pa.types.is_timestamp(have) and pa.types.is_timestamp(want):
-            return pc.cast(pc.cast(column, pa.timestamp(want.unit, have.tz), safe=False), want)
+            return pc.cast(in_unit(column, want.unit), want)
         return pc.cast(column, want)
 
     def relabels(self, have: pa.DataType, want: pa.DataType) -> bool:
@@ -299,6 +303,28 @@ def _only_more_digits(have: pa.DataType, want: pa.DataType) -> bool:
         and have.scale == want.scale
         and have.precision <= want.precision
     )
+
+
+def in_unit(times: pa.Array, unit: str) -> pa.Array:
+    """Times in a unit, digits below it cut off towards 1970; ValueError beyond its 64 bits."""
+    kind = pa.timestamp(unit, times.type.tz)
+    return pc.cast(times, options=pc.CastOptions(kind, allow_time_truncate=True))
+
+
+def cut_times(times: pa.Array, unit: str) -> pa.Array:
+    """Times in a unit, without their zone; digits below it are cut off.
+
+    Before 1970, too, that makes a time an earlier one, as for Java's readers.
+    """
+    plain = pc.cast(times, pa.timestamp(times.type.unit))
+    cut = in_unit(plain, unit)
+    if _UNITS[unit] >= _UNITS[plain.type.unit]:
+        return cut
+    least = pc.min(plain)
+    if least.is_valid and least.value < 0:
+        is_later = pc.greater(pc.cast(cut, plain.type), plain)
+        cut = pc.subtract(pc.cast(cut, pa.int64()), pc.cast(is_later, pa.int64())).view(cut.type)
+    return cut
 
 
 def is_text_or_bytes(kind: pa.DataType) -> bool:

@@ -15,7 +15,6 @@ from functools import partial
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from seambase.errors import RefusedError
 from seamkit.avro.data_file import AvroReader
@@ -31,6 +30,7 @@ from seamkit.files.orc import OrcReader
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.promotion import (
     LosslessTypes,
+    cut_times,
     has_within,
     inner_of,
     of_length,
@@ -91,10 +91,8 @@ class HiveTypes(LosslessTypes):
 
     def promote(self, column: pa.Array, want: pa.DataType) -> pa.Array:
         """The values in the table's type; digits below its unit are cut off."""
-        have = column.type
-        if pa.types.is_timestamp(have) and pa.types.is_timestamp(want):
-            utc = pc.cast(column, pa.timestamp(have.unit, None))
-            return pc.cast(utc, want, safe=False)
+        if pa.types.is_timestamp(column.type) and pa.types.is_timestamp(want):
+            return cut_times(column, want.unit)
         return super().promote(column, want)
 
 

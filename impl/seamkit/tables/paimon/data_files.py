@@ -31,7 +31,7 @@ from seamkit.avro.data_file import AvroReader
 from seamkit.files.columns import Finder, FoundReader, Place
 from seamkit.files.orc import OrcReader, least_without_blanks
 from seamkit.files.parquet import ParquetReader
-from seamkit.files.promotion import LosslessTypes, TimesAsNumbers, java_text
+from seamkit.files.promotion import LosslessTypes, TimesAsNumbers, in_unit, java_text
 from seamkit.files.reader import FileReader, check_size
 from seamkit.files.roaring import Positions
 from seamkit.files.statistics import ColumnRange, FileStatistics
@@ -152,8 +152,7 @@ class PaimonTypes(LosslessTypes):
         """The values in the table's type."""
         have = column.type
         if pa.types.is_timestamp(have) and pa.types.is_timestamp(want):
-            same_zone = pa.timestamp(want.unit, have.tz)
-            return pc.cast(pc.cast(pc.cast(column, same_zone, safe=False), pa.int64()), want)
+            return pc.cast(pc.cast(in_unit(column, want.unit), pa.int64()), want)
         if pa.types.is_integer(have) and pa.types.is_floating(want):
             return pc.cast(column, want, safe=False)
         if pa.types.is_string(want):

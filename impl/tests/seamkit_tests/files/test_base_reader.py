@@ -80,7 +80,7 @@ def test_times_of_int96_are_exact_or_refused(tmp_path: Path, within: str, year: 
 _DAY_NS = 86_400 * 10**9
 
 
-def _as_arrow_22(path: Path, times: pa.Array) -> None:
+def as_arrow_22(path: Path, times: pa.Array) -> None:
     """Let a file have its times of INT96 as Arrow wrote them until 22: days towards 1970."""
     data = path.read_bytes()
     for time in times.cast(pa.timestamp("ns")).cast(pa.int64()).drop_null().to_pylist():
@@ -112,7 +112,7 @@ def test_times_of_int96_may_count_back_from_midnight(
     path = tmp_path / "base.parquet"
     how = {"use_dictionary": False, "compression": "none", "store_schema": stored != "untold"}
     pq.write_table(pa.table({"t": column}), path, use_deprecated_int96_timestamps=True, **how)
-    _as_arrow_22(path, own)
+    as_arrow_22(path, own)
     reader = ParquetReader(Storage(str(tmp_path)), path.name, int96_unit=unit)
     kind = pa.timestamp("us" if unit else "ns")
     wanted = pa.schema([("t", kind if within == "flat" else pa.struct([("u", kind)]))])
@@ -128,7 +128,7 @@ def test_any_writer_may_count_back_from_midnight(tmp_path: Path) -> None:
     path = tmp_path / "base.parquet"
     how = {"use_dictionary": False, "compression": "none"}
     pq.write_table(pa.table({"t": times}), path, use_deprecated_int96_timestamps=True, **how)
-    _as_arrow_22(path, times)
+    as_arrow_22(path, times)
     path.write_bytes(path.read_bytes().replace(b"parquet-cpp-arrow", b"parquet-of-others"))
     reader = ParquetReader(Storage(str(tmp_path)), path.name)
     found = pa.Table.from_batches(reader.batches(reader.schema, 4, use_threads=False))

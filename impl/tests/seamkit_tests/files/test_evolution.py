@@ -10,8 +10,12 @@ import pytest
 
 from seambase.errors import InputError
 from seamkit.connector.plain_values import row_converter
-from seamkit.files.promotion import resolve_column
+from seamkit.files.promotion import LOSSLESS, TypeRules, resolve_column
+from seamkit.tables.delta.schema import DeltaTypes
+from seamkit.tables.hive.data_files import HiveTypes
 from seamkit.tables.hudi.config.value_types import HUDI_TYPES
+from seamkit.tables.iceberg.data_files import ICEBERG_TYPES
+from seamkit.tables.paimon.data_files import PaimonTypes
 
 NOON = dt.datetime(2020, 7, 1, 12, 0, 0, 123000, dt.UTC)
 LABELLED = dt.datetime(1970, 1, 1, 0, 0, 1, 600_000, dt.UTC)
@@ -131,6 +135,59 @@ def test_other_changes_are_refused_by_name(have: pa.DataType, want: pa.DataType)
         resolve_column(pa.nulls(1, kinds[0]), pa.field("c", kinds[1]), HUDI_TYPES, "file")
     with pytest.raises(InputError, match=message):
         row_converter({"c": kinds[0]}, pa.schema([("c", kinds[1])]), "file")
+
+
+_MILLIS, _MICROS, _NANOS = map(pa.timestamp, ("ms", "us", "ns"))
+
+
+@pytest.mark.parametrize(
+    ("rules", "have", "want"),
+    [
+        (LOSSLESS, _MICROS, _NANOS),
+        (DeltaTypes(widens=False), _MILLIS, _MICROS),
+        (HiveTypes(), _MILLIS, _MICROS),
+        (HUDI_TYPES, _MILLIS, _MICROS),
+        (ICEBERG_TYPES, _MICROS, _NANOS),
+        (PaimonTypes(), _MICROS, _NANOS),
+    ],
+)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_times_beyond_a_finer_unit_are_refused(
+    rules: TypeRules, have: pa.DataType, want: pa.DataType, sign: int
+) -> None:
+    """They would wrap around: of nanoseconds 64 bits end in 2262, and 9999-12-31 became 1816."""
+    field = pa.field("t", want)
+    last = sign * ((1 << 63) // 1000)
+    within = resolve_column(pa.array([None, last - sign], have), field, rules, "file")
+    assert within.cast(pa.int64()).to_pylist() == [None, (last - sign) * 1000]
+    for beyond in (last + sign, sign * ((1 << 63) - 1)):
+        with pytest.raises(InputError, match=f"column 't' does not fit {re.escape(str(want))}"):
+            resolve_column(pa.array([None, beyond], have), field, rules, "file")
+
+
+_OF_SPARK = [LOSSLESS, DeltaTypes(widens=False), HUDI_TYPES, PaimonTypes()]
+
+
+@pytest.mark.parametrize("rules", _OF_SPARK)
+@pytest.mark.parametrize("zone", [None, "UTC"])
+def test_digits_below_a_microsecond_are_cut_towards_1970(
+    rules: TypeRules, zone: str | None
+) -> None:
+    """As Spark cuts them off a time of day that Arrow, up to its release 22, counted back."""
+    numbers = [None, -1, -1000, -1001, 0, 1999, -(1 << 63), (1 << 63) - 1]
+    field = pa.field("t", pa.timestamp("us", zone))
+    found = resolve_column(pa.array(numbers, _NANOS), field, rules, "file")
+    assert found.type == field.type
+    cut = [None if one is None else abs(one) // 1000 * (1 if one > 0 else -1) for one in numbers]
+    assert found.cast(pa.int64()).to_pylist() == cut
+
+
+def test_digits_below_a_microsecond_make_a_time_of_hive_an_earlier_one() -> None:
+    """At either end of 64 bits, too."""
+    numbers = [None, -1, -1000, -1001, 0, 1999, -(1 << 63), (1 << 63) - 1]
+    found = resolve_column(pa.array(numbers, _NANOS), pa.field("t", _MICROS), HiveTypes(), "file")
+    cut = [None if one is None else one // 1000 for one in numbers]
+    assert found.cast(pa.int64()).to_pylist() == cut
 
 
 @pytest.mark.parametrize("pair", [None, {"key": None, "value": 1}])

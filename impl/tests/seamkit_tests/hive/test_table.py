@@ -19,6 +19,7 @@ from seamkit.tables.hive.line_reader import LineReader, without_first, without_l
 from seamkit.tables.hive.row_format import DESCRIPTOR, RowFormat
 from seamkit.tables.hive.table import HiveTable
 from seamkit.tables.hive.types import parse_type
+from seamkit_tests.files.test_base_reader import as_arrow_22
 from seamkit_tests.samples.avro_schemas import container, optional, record
 
 COLUMNS = {"k": "int", "v": "string"}
@@ -293,6 +294,27 @@ def test_fields_by_position_are_refused(level: str, tmp_path: Path) -> None:
             continue
         with pytest.raises(RefusedError, match=f"evolution.level is {level}; fields of structs"):
             scan.to_table()
+
+
+@pytest.mark.parametrize("stored", ["INT64", "INT96", "INT96 by Arrow 22"])
+def test_digits_below_a_microsecond_are_cut_off_before_1970_too(
+    stored: str, tmp_path: Path
+) -> None:
+    """So Hive's classes show them (`NanoTimeUtils`), as do texts and ORC: 1969 stays 1969."""
+    numbers = [-1, -1_000, -1_001, -86_400 * 10**9 - 1, None, 1, 1_999]
+    times = pa.array(numbers, pa.timestamp("ns"))
+    how: dict[str, Any] = {"use_dictionary": False, "compression": "none"}
+    file, is_96 = tmp_path / "a", stored != "INT64"
+    rows = pa.table({"t": times, "k": range(len(times))})
+    pq.write_table(rows, file, use_deprecated_int96_timestamps=is_96, **how)
+    if stored.endswith("22"):
+        as_arrow_22(file, times)
+    columns = {"t": "timestamp", "k": "bigint"}
+    table = HiveTable(str(tmp_path), columns=columns, file_format="parquet")
+    found = table.scan().to_table()["t"].cast(pa.int64()).to_pylist()
+    assert found == [None if one is None else one // 1_000 for one in numbers]
+    before = table.scan(filter="t < TIMESTAMP '1970-01-01 00:00:00'")
+    assert before.to_table()["k"].to_pylist() == [0, 1, 2, 3]
 
 
 _OLD = record(k="int", w="string", s=record("s", x="int"))

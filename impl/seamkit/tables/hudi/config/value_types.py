@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 from seambase.errors import InputError, RefusedError
 from seambase.wording import counted
 from seamkit.avro.schema import AvroType, arrow_schema
-from seamkit.files.promotion import is_text_or_bytes, java_text
+from seamkit.files.promotion import in_unit, is_text_or_bytes, java_text
 
 _DIGITS = Context(prec=400)
 _INT64_DIGITS = 19
@@ -184,7 +184,7 @@ class HudiTypes:
         if pa.types.is_integer(have) and pa.types.is_floating(want):
             return pc.cast(column, want, safe=False)  # as Java rounds, beyond 2**53 (2**24) too
         if pa.types.is_timestamp(have):
-            return pc.cast(pc.cast(column, pa.timestamp(want.unit, have.tz), safe=False), want)
+            return pc.cast(in_unit(column, want.unit), want)
         return pc.cast(column, want)
 
     def relabels(self, have: pa.DataType, want: pa.DataType) -> bool:
