@@ -35,7 +35,7 @@ from seamkit.files.reader import FileReader, RowsWanted, check_rows, rows_of_nul
 from seamkit.files.statistics import ColumnRange, FileStatistics
 from seamkit.files.storage import Storage, read_part
 
-_JAVA = "ORC_JAVA"
+_JAVA, _CPP = "ORC_JAVA", "ORC_CPP"
 _BEYOND_NANOSECONDS = "out of range for nanosecond resolution"
 """What pyarrow says, which has no other unit for ORC."""
 _ZONE_NOT_KNOWN = "Time zone file"
@@ -83,10 +83,7 @@ class OrcReader(FileReader):
     @property
     def created_by(self) -> str:
         """See `FileReader.created_by`: `ORC_JAVA` of Java's own library."""
-        try:
-            return str(self._file.writer)
-        except ValueError:  # one that pyarrow does not know
-            return ""
+        return self._footer.writer
 
     def statistics(
         self, schema: pa.Schema, row_groups: Sequence[int] | None = None
@@ -103,10 +100,16 @@ class OrcReader(FileReader):
                 for name, (nulls, least, most) in ranges.items()
             }
         own = {
-            name: ColumnRange(nulls, least, most, (least is not None, most is not None))
+            name: ColumnRange(nulls, least, most, (self._is_value(least), self._is_value(most)))
             for name, (nulls, least, most) in ranges.items()
         }
         return FileStatistics(self.num_rows, {**lacked, **own})
+
+    def _is_value(self, end: pa.Scalar | None) -> bool:
+        """Whether an end of a range is a value; Trino cuts texts, and rounds the greatest up."""
+        if end is None:
+            return False
+        return not pa.types.is_string(end.type) or self.created_by in (_JAVA, _CPP)
 
     def instants(self) -> Mapping[str, tuple[pa.Scalar, pa.Scalar]]:
         """Ranges of columns of instants by a clock, as its zone shows them, in milliseconds.

@@ -33,6 +33,7 @@ _LEAST_IN_UTC, _MOST_IN_UTC = 3, 4  # of times
 _TEXT_SUM, _BYTE_SUM = 3, 1
 _CODECS = {"ZLIB": "deflate", "SNAPPY": "snappy", "LZ4": "lz4", "ZSTD": "zstd"}
 _OFFSET_BYTES = 4
+_MOST_DIGITS = 18  # of decimals that are whole numbers of 64 bits
 
 
 @dataclass
@@ -44,12 +45,20 @@ class OrcFooter:
     name: str
 
     @cached_property
+    def writer(self) -> str:
+        """Whose library it was: `ORC_JAVA` of Java's own; "" of one that pyarrow does not know."""
+        try:
+            return str(self.opened.writer)
+        except ValueError:
+            return ""
+
+    @cached_property
     def calendar(self) -> Calendar:
         """By which days are numbered; Java's library had one alone before it stated any."""
         for number, value in fields(self._footer, f"{self.name}, footer"):
             if number == _CALENDAR and value in (Calendar.HYBRID.value, Calendar.PROLEPTIC.value):
                 return Calendar(value)
-        return Calendar.HYBRID if self.opened.writer == _JAVA else Calendar.UNKNOWN
+        return Calendar.HYBRID if self.writer == _JAVA else Calendar.UNKNOWN
 
     @cached_property
     def chars(self) -> frozenset[int]:
@@ -100,19 +109,30 @@ class OrcFooter:
     def ranges(self, schema: pa.Schema) -> dict[str, Known]:
         """What the footer says of columns, but of those that pyarrow gives another type."""
         statistics = self._statistics()
-        # Those of the first writers did not put texts of several stripes in one order (HIVE-8732).
-        has_texts = self.opened.writer_version != "ORIGINAL"
         found, number, rows = {}, 1, self.opened.nrows  # the first one is the row
         for field in self.opened.schema:
             wanted = schema.field(field.name).type if field.name in schema.names else None
             is_plain = not pa.types.is_nested(field.type) and number not in self.chars
             if wanted == field.type and number < len(statistics) and is_plain:
                 where = f"{self.name}, column {field.name!r}"
+                has_ends = self._has_ends(field.type)
                 found[field.name] = column_range(
-                    statistics[number], field.type, rows, where, has_texts=has_texts
+                    statistics[number], field.type, rows, where, has_ends=has_ends
                 )
             number += len(list(kinds(field.type)))
         return found
+
+    def _has_ends(self, kind: pa.DataType) -> bool:
+        """Whether the least and the greatest value of a column are told as they are.
+
+        The first writers did not put texts of several stripes in one order (HIVE-8732). Java's
+        library, 1.5.0 to 1.5.5, has zero among all decimals that are whole numbers (ORC-517).
+        """
+        version = self.opened.writer_version
+        if pa.types.is_string(kind):
+            return bool(version != "ORIGINAL")
+        has_zero = self.writer == _JAVA and version == "ORC_135"
+        return not (has_zero and pa.types.is_decimal(kind) and kind.precision <= _MOST_DIGITS)
 
     def instants(self) -> dict[str, tuple[int, int]]:
         """The least and the greatest instant of columns of such, in milliseconds."""
@@ -130,12 +150,20 @@ class OrcFooter:
         return found
 
     def _statistics(self) -> list[memoryview]:
-        """Those of all columns, by ORC's numbers."""
-        return [
+        """Those of all columns, by ORC's numbers; none where they are not of all rows.
+
+        Java's library counts rows with its index alone (`orc.row.index.stride`): of a file without
+        one, or put together of stripes with and without, its statistics leave rows out.
+        """
+        where = f"{self.name}, footer"
+        found = [
             value
-            for number, value in fields(self._footer, f"{self.name}, footer")
+            for number, value in fields(self._footer, where)
             if number == _STATISTICS and isinstance(value, memoryview)
         ]
+        rows = self.opened.nrows
+        is_whole = not found or dict(fields(found[0], where)).get(_VALUES, rows) == rows
+        return found if is_whole else []
 
     @property
     def _end(self) -> int:
@@ -222,6 +250,7 @@ def _width(kind: pa.DataType) -> int:
 
 
 _VALUES, _NUMBERS, _TEXTS, _DECIMALS, _DAYS = 1, 2, 4, 6, 7
+_LEAST_UNSIGNED, _MOST_UNSIGNED = 128, 255  # of bytes that are below zero
 Known = tuple[int | None, pa.Scalar | None, pa.Scalar | None]
 """How many nulls a column has, its least and its greatest value; None for what is not known."""
 
@@ -255,27 +284,35 @@ def fields(message: memoryview, where: str) -> Iterator[tuple[int, int | memoryv
 
 
 def column_range(
-    statistics: memoryview, kind: pa.DataType, rows: int, where: str, *, has_texts: bool = True
+    statistics: memoryview, kind: pa.DataType, rows: int, where: str, *, has_ends: bool = True
 ) -> Known:
     """How many nulls a column has that is not nested, and its least and greatest value.
 
-    `has_texts`: ranges of texts can be relied on.
+    `has_ends`: these two can be relied on.
     """
     count: int | None = None
     ends: tuple[pa.Scalar | None, pa.Scalar | None] = None, None
-    wanted = _message(kind) if has_texts or not pa.types.is_string(kind) else None
+    wanted = _message(kind) if has_ends else None
     for number, value in fields(statistics, where):
         if number == _VALUES and isinstance(value, int):
             count = value
         elif number == wanted and isinstance(value, memoryview):
             known = dict(fields(value, where))
-            ends = _value(known.get(1), kind, where), _value(known.get(2), kind, where)
+            if not _is_unsigned(known.get(2), kind):
+                ends = _value(known.get(1), kind, where), _value(known.get(2), kind, where)
     if count is not None and count > rows:
         raise InputError(
             f"{where}: {counted(count, 'value')} in {counted(rows, 'row')}, as its statistics say"
         )
     nulls = None if count is None else rows - count
     return (nulls, *ends) if count else (nulls, None, None)
+
+
+def _is_unsigned(greatest: int | memoryview | None, kind: pa.DataType) -> bool:
+    """Whether bytes were compared without their sign, as C++ does up to 2.0.1 on ARM (ORC-1725)."""
+    if not isinstance(greatest, int) or not pa.types.is_int8(kind):
+        return False
+    return _LEAST_UNSIGNED <= _signed(greatest) <= _MOST_UNSIGNED
 
 
 def is_instant(kind: pa.DataType) -> bool:

@@ -123,7 +123,7 @@ def test_texts_of_the_first_writers_have_no_range() -> None:
     """They merged ranges of stripes in another order than that of bytes; counts are right."""
     told = memoryview(b"\x08\x02\x22\x06\x0a\x01a\x12\x01b")
     assert column_range(told, pa.string(), 4, "a") == (2, pa.scalar("a"), pa.scalar("b"))
-    assert column_range(told, pa.string(), 4, "a", has_texts=False) == (2, None, None)
+    assert column_range(told, pa.string(), 4, "a", has_ends=False) == (2, None, None)
 
 
 def _stored(tmp_path: Path, rows: pa.Table, **how: Any) -> ParquetReader:
