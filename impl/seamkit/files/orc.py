@@ -170,10 +170,13 @@ class OrcReader(FileReader):
             own = range(number, number + len(list(kinds(field.type))))
             is_dated = self._by_calendar and has_within(pa.types.is_date, field.type)
             is_timed = self._by_clock and has_within(is_instant, field.type)
-            # Only texts ask the footer, which is unpacked for it.
             has_texts = has_within(is_text_or_bytes, field.type)
             has_chars = has_texts and not self._footer.chars.isdisjoint(own)
             place = wanted.get_field_index(field.name)
+            if place >= 0 and not self._footer.encrypted.isdisjoint((0, *own)):
+                raise RefusedError(
+                    f"{self.name}: column {field.name!r} is encrypted, which is not supported"
+                )
             has_walls = (
                 is_zoned
                 and place >= 0

@@ -22,11 +22,12 @@ from seambase.wording import counted
 from seamkit.core.unpack import Bound, unpack
 from seamkit.files.footers.calendars import Calendar
 
-_STRIPES, _TYPES, _STATISTICS, _CALENDAR = 3, 4, 7, 11  # of the footer
+_STRIPES, _TYPES, _STATISTICS, _ENCRYPTION, _CALENDAR = 3, 4, 7, 10, 11  # of the footer
 _KIND, _CHAR = 1, 17  # of a type
 _JAVA = "ORC_JAVA"
 _OFFSET, _INDEX, _DATA, _FOOTER, _ROWS = 1, 2, 3, 4, 5  # of a stripe
 _ZONE = 3  # of a stripe's footer
+_VARIANTS, _ROOT = 3, 1  # of the encryption, and of one of them
 _COLUMNS = 1  # of the statistics of all stripes and of one
 _VALUES, _OF_TEXTS, _OF_BYTES, _OF_TIMES = 1, 4, 8, 9  # of the statistics of a column
 _LEAST_IN_UTC, _MOST_IN_UTC = 3, 4  # of times
@@ -71,6 +72,25 @@ class OrcFooter:
             if isinstance(message, memoryview) and dict(fields(message, where)).get(_KIND) == _CHAR
         )
 
+    @cached_property
+    def encrypted(self) -> frozenset[int]:
+        """Columns that are encrypted, by ORC's numbers, 0 being all of them.
+
+        What pyarrow reads of them stands there for those who have no key: nulls, or made values.
+        """
+        if self.opened.compression not in ("UNCOMPRESSED", *_CODECS):
+            return frozenset()  # in which nothing is written encrypted
+        where = f"{self.name}, footer"
+        variants = [
+            dict(fields(variant, where))
+            for number, encryption in fields(self._footer, where)
+            if number == _ENCRYPTION and isinstance(encryption, memoryview)
+            for part, variant in fields(encryption, where)
+            if part == _VARIANTS and isinstance(variant, memoryview)
+        ]
+        roots = (variant.get(_ROOT, 0) for variant in variants)
+        return frozenset(root for root in roots if isinstance(root, int))
+
     def zones(self) -> list[str]:
         """The writer's zone of each stripe; "" where none is named, which means UTC."""
         return [self._zone_of(*stripe) for stripe in self._stripes]
@@ -112,7 +132,8 @@ class OrcFooter:
         found, number, rows = {}, 1, self.opened.nrows  # the first one is the row
         for field in self.opened.schema:
             wanted = schema.field(field.name).type if field.name in schema.names else None
-            is_plain = not pa.types.is_nested(field.type) and number not in self.chars
+            others = self.chars | self.encrypted
+            is_plain = not pa.types.is_nested(field.type) and others.isdisjoint((0, number))
             if wanted == field.type and number < len(statistics) and is_plain:
                 where = f"{self.name}, column {field.name!r}"
                 has_ends = self._has_ends(field.type)

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import orc
 
+from seambase.errors import RefusedError
 from seamkit.files.footers.orc_footer import varint
 from seamkit.files.orc import OrcReader
 from seamkit.files.statistics import ColumnRange
@@ -114,3 +115,18 @@ def test_ends_of_texts_are_values_where_none_are_cut(
     known = reader.statistics(table.schema).columns["v"]
     assert (known.least, known.greatest) == (pa.scalar("a"), pa.scalar("b"))
     assert known.exact == (is_whole, is_whole)
+
+
+@pytest.mark.parametrize("root", range(4))
+def test_encrypted_columns_are_refused(root: int, tmp_path: Path) -> None:
+    """In place of their values stands what those may see who have no key: mostly nulls."""
+    table = pa.table({"s": [{"x": 1}], "v": ["a"], "w": [1]})
+    message = bytes([0x1A, 2, 0x08, root])  # a variant, whose root is a column
+    reader = _written(tmp_path, table, bytes([0x52, len(message)]) + message)
+    for name, of_row in {"s": (0, 1, 2), "v": (0, 3), "w": (0,)}.items():
+        if root in of_row:
+            assert name not in reader.statistics(table.schema).columns
+            with pytest.raises(RefusedError, match=f"column '{name}' is encrypted"):
+                _rows(reader, name)
+        else:
+            assert _rows(reader, name) == table[name].to_pylist()
