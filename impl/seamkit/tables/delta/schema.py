@@ -241,8 +241,9 @@ class DeltaTypes(LosslessTypes):
         if is_text_or_bytes(have) and is_text_or_bytes(want):
             return True
         if pa.types.is_timestamp(have) and pa.types.is_timestamp(want):
-            # Of another unit: Trino writes instants as milliseconds without a zone.
-            return bool(have.tz == want.tz or have == pa.timestamp("ms"))
+            # Of another unit: Trino writes instants as milliseconds without a zone, and times of
+            # INT96 by Arrow up to its release 22 come as nanoseconds.
+            return bool(have.tz == want.tz or have in (pa.timestamp("ms"), pa.timestamp("ns")))
         is_free = have in (pa.int8(), pa.int16()) and want in (pa.int16(), pa.int32())
         return (self._widens or is_free) and super().promotes(have, want)
 

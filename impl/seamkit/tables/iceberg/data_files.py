@@ -62,8 +62,8 @@ class _IcebergTypes(LosslessTypes):
         kinds = pa.types
         if _is_bytes(have) and _is_bytes(want):
             return True  # writers differ in whether they mark texts as such
-        if kinds.is_timestamp(have) and kinds.is_timestamp(want):
-            return bool(have.tz == want.tz) and super().promotes(have, want)
+        if kinds.is_timestamp(have) and kinds.is_timestamp(want) and have.unit == "ms":
+            return True  # instants or none: Parquet's old word for them, and Avro's, does not tell
         if kinds.is_decimal(have) and kinds.is_decimal(want):
             return bool(have.scale == want.scale and have.precision <= want.precision)
         if kinds.is_integer(have):
@@ -104,7 +104,15 @@ class _AvroTypes(_IcebergTypes):
 
 
 class _OrcTypes(TimesAsNumbers, _IcebergTypes):
-    """Type rules of files in ORC: times of day are their microseconds."""
+    """Type rules of files in ORC: times of day are their microseconds.
+
+    It has two types of times: one is of instants, the other is none.
+    """
+
+    def promotes(self, have: pa.DataType, want: pa.DataType) -> bool:
+        """Whether values of a file's type are read as the table's."""
+        both = pa.types.is_timestamp(have) and pa.types.is_timestamp(want)
+        return super().promotes(have, want) and not (both and have.tz != want.tz)
 
 
 ICEBERG_TYPES = _IcebergTypes()

@@ -15,8 +15,10 @@ import pytest
 from seambase.errors import InputError, RefusedError
 from seamkit.tables.delta.table import DeltaTable
 from seamkit_tests.samples.delta_tables import rows_of_table, unpack_delta
+from seamkit_tests.samples.hive_tables import unpack_hive
 from seamkit_tests.samples.made_delta import (
     Action,
+    add_file,
     add_rows,
     commit,
     field,
@@ -46,6 +48,33 @@ def test_a_first_commit_has_read_no_version(tmp_path: Path) -> None:
             continue
         with pytest.raises(InputError, match="has read version 1, so it is none of 0"):
             rows_of_table(tmp_path / "t")
+
+
+@pytest.mark.parametrize("kind", ["timestamp", "timestamp_ntz"])
+def test_times_of_int96_that_arrow_22_wrote_are_read(kind: str, tmp_path: Path) -> None:
+    """They count back from midnight before 1970, which Arrow reads right in nanoseconds alone.
+
+    Its option `flavor="spark"` writes them, and Spark reads them (the case `arrow-22/times`).
+    """
+    folder = unpack_hive("arrow-22-times", tmp_path)
+    struct = {"type": "struct", "fields": [field("t", kind)]}
+    fields = [field("k"), field("ts", kind), {**field("st"), "type": struct}]
+    adds = [add_file(folder / f"{number}.parquet") for number in (1, 2)]
+    commit(folder, 0, protocol("timestampNtz"), metadata(*fields), *adds)
+    table = DeltaTable(folder)
+    zone = "Z" if kind == "timestamp" else ""
+    texts = ("1969-12-31T23:59:59.999999", "1969-12-31T00:00:00", "1970-01-01T00:00:00.000001")
+    times: list[Any] = [dt.datetime.fromisoformat(text + zone) for text in texts]
+    rows = table.scan().to_table().to_pylist()
+    assert [one["ts"] for one in rows if one["k"] < 3] == times * 2
+    assert [one["st"] for one in rows] == [one["ts"] and {"t": one["ts"]} for one in rows]
+    word = "TIMESTAMPTZ" if zone else "TIMESTAMP"
+    before = f"ts < {word} '1970-01-01 00:00:00{zone}'"
+    assert sorted(table.scan(filter=before).to_table()["k"].to_pylist()) == [0, 0, 1, 1, 3, 3]
+    assert {type(one) for one in table.scan(["ts"]).to_polars()["ts"].to_list()} == {
+        dt.datetime,
+        type(None),
+    }
 
 
 @pytest.mark.parametrize("within", ["flat", "struct", "list"])

@@ -3,6 +3,7 @@
 import datetime as dt
 import gzip
 import json
+import shutil
 from collections.abc import Callable
 from decimal import Decimal
 from itertools import chain
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import fastavro
 import fsspec
 import polars as pl
 import pyarrow as pa
@@ -24,6 +26,7 @@ from seambase.errors import InputError, RefusedError, UsageError
 from seambase.scan import TableWarning
 from seamkit.tables.iceberg.pruning import iceberg_buckets
 from seamkit.tables.iceberg.table import IcebergTable
+from seamkit_tests.samples.hive_tables import unpack_hive
 from seamkit_tests.samples.iceberg_tables import (
     KEY,
     MadeCommit,
@@ -611,6 +614,78 @@ def test_times_are_read_whether_or_not_their_file_says_that_they_are_instants(
             text = f"epoch_us(t) = {number}"
             found = opened.scan().relation(connection).filter(text).fetchall()
         assert len(found) == count
+
+
+class _InAvro(MadeTable):
+    """A table of one column of times, whose files are Avro's, in milliseconds."""
+
+    def _write_rows(self, one: MadeFile) -> None:
+        time = {"type": "long", "logicalType": "timestamp-millis"}
+        column = {"name": "t", "type": ["null", time], "field-id": 1}
+        schema = fastavro.parse_schema({"type": "record", "name": "table", "fields": [column]})
+        rows = [{"t": number} for number in one.rows["t"].cast(pa.int64()).to_pylist()]
+        with (self.folder / "data" / one.name).open("wb") as out:
+            fastavro.writer(out, schema, rows)
+
+
+@pytest.mark.parametrize("made", [MadeTable, _InAvro])
+@pytest.mark.parametrize("own", [0, 1])
+@pytest.mark.parametrize("told", [0, 1])
+def test_times_in_milliseconds_are_instants_or_none(
+    told: int, own: int, made: type[MadeTable], tmp_path: Path
+) -> None:
+    """Iceberg's readers multiply them, whether or not the file calls them instants.
+
+    Parquet's old word for them, and Avro's, does so of all, also of those that Hive has without a
+    zone, as which Iceberg takes over its tables (SparkParquetReaders, SparkPlannedAvroReader).
+    """
+    column = {"id": 1, "name": "t", "required": False, "type": ("timestamp", "timestamptz")[own]}
+    table = made(tmp_path / "t", [column])
+    millis = pa.array([-1, 0, None, 1_700_000_000_123], pa.int64())
+    rows = pa.table({"t": millis.cast(pa.timestamp("ms", "UTC" if told else None))})
+    changed = {"file_format": "AVRO" if made is _InAvro else "PARQUET"}
+    table.commit(MadeCommit([MadeFile("a", rows, changed=changed)]))
+    opened = IcebergTable(str(table.folder))
+    found = opened.scan().to_table()["t"]
+    assert found.type == _BOTH[own]
+    assert found.cast(pa.int64()).to_pylist() == [-1000, 0, None, 1_700_000_000_123_000]
+    for number, count in ((-1000, 1), (0, 1), (-1, 0)):
+        moment = pa.scalar(number, pa.int64()).cast(_BOTH[own])
+        assert opened.scan(filter=pc.field("t") == moment).count_rows() == count
+        with duckdb.connect() as connection:
+            text = f"epoch_us(t) = {number}"
+            assert len(opened.scan().relation(connection).filter(text).fetchall()) == count
+
+
+@pytest.mark.parametrize("kind", ["timestamp", "timestamptz"])
+def test_times_of_int96_that_arrow_22_wrote_are_read(kind: str, tmp_path: Path) -> None:
+    """As imported by `add_files`; before 1970 they count back from midnight."""
+    folder = unpack_hive("arrow-22-times", tmp_path)
+    inner = {"id": 4, "name": "t", "required": False, "type": kind}
+    columns = [
+        KEY,
+        {"id": 2, "name": "ts", "required": False, "type": kind},
+        {"id": 3, "name": "st", "required": False, "type": {"type": "struct", "fields": [inner]}},
+    ]
+
+    class Imported(MadeTable):
+        def _write_rows(self, one: MadeFile) -> None:
+            shutil.copy(folder / one.name, self.folder / "data" / one.name)
+
+    table = Imported(tmp_path / "t", columns)
+    names = ["1.parquet", "2.parquet"]
+    table.commit(MadeCommit([MadeFile(name, pq.read_table(folder / name)) for name in names]))
+    below = [{"field-id": 4, "names": ["t"]}]
+    named = [{"field-id": 1, "names": ["k"]}, {"field-id": 2, "names": ["ts"]}]
+    named += [{"field-id": 3, "names": ["st"], "fields": below}]
+    mapping = {"schema.name-mapping.default": json.dumps(named)}
+    _edit(table.folder / "metadata/v1.metadata.json", lambda one: one.update(properties=mapping))
+    rows = IcebergTable(str(table.folder)).scan().to_table().to_pylist()
+    zone = "Z" if kind == "timestamptz" else ""
+    texts = ("1969-12-31T23:59:59.999999", "1969-12-31T00:00:00", "1970-01-01T00:00:00.000001")
+    times = [dt.datetime.fromisoformat(text + zone) for text in texts]
+    assert [one["ts"] for one in rows if one["k"] < 3] == times * 2
+    assert [one["st"] for one in rows] == [one["ts"] and {"t": one["ts"]} for one in rows]
 
 
 @pytest.mark.parametrize(("zone", "is_read"), [(b"GMT", True), (b"EST", False)])
