@@ -403,6 +403,8 @@ def _check_columns(fields: Sequence[Field], own: Place, entry: Entry, where: str
 
 def _values(field: Field, entry: Entry) -> int:
     """How many values a field has, or the fields within, as far as the manifest counts them."""
+    if pa.types.is_null(field.type):
+        return 0  # what a file may have of it is no value
     values, nulls = entry.stated.value_counts, entry.stated.null_counts
     own = values.get(field.id, 0) - nulls.get(field.id, 0)
     is_counted = field.id in values and field.id in nulls
@@ -486,7 +488,7 @@ def range_of(entry: Entry, field: Field) -> ColumnRange:
     """
     stated = entry.stated
     nulls = stated.null_counts.get(field.id)
-    if stated.value_counts.get(field.id) != entry.records:
+    if stated.value_counts.get(field.id) != entry.records or pa.types.is_null(field.type):
         nulls = None
     if field.stated:
         return ColumnRange(nulls, None, None)

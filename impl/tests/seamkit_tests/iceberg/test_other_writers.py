@@ -249,6 +249,64 @@ def test_types_of_version_3_are_read(kind: str, tmp_path: Path) -> None:
         assert connection.sql("SELECT x FROM t").fetchall() == [(value,) for value in values[1:]]
 
 
+def _numbered(name: str, kind: pa.DataType, id_: int) -> pa.Field:
+    return pa.field(name, kind, metadata={"PARQUET:field_id": str(id_)})
+
+
+_OF_UNKNOWN = {
+    "numbers": pa.array([7, 8], pa.int32()),
+    "nulls": pa.array([None, None], pa.int32()),
+    "texts": pa.array(["7", None]),
+    "structs": pa.array([{"y": 1}, {"y": 2}], pa.struct([_numbered("y", pa.int32(), 9)])),
+}
+
+
+@pytest.mark.parametrize("stored", _OF_UNKNOWN)
+def test_what_files_have_of_unknown_columns_is_no_value(stored: str, tmp_path: Path) -> None:
+    """The specification: "any corresponding column must be ignored and replaced with `null`".
+
+    At every depth, and whatever the manifest counts.
+    """
+    values = _OF_UNKNOWN[stored]
+    number, unknown = {"required": False, "type": "int"}, {"required": False, "type": "unknown"}
+    within = [{"id": 4, "name": "y", **number}, {"id": 5, "name": "x", **unknown}]
+    columns = [
+        {"id": 2, "name": "x", **unknown},
+        {"id": 3, "name": "s", "required": False, "type": {"type": "struct", "fields": within}},
+    ]
+    parts = [pa.array([1, 2], pa.int32()), values]
+    kinds = [_numbered("y", pa.int32(), 4), _numbered("x", values.type, 5)]
+    structs = pa.StructArray.from_arrays(parts, fields=kinds)
+    rows = pa.table({"k": pa.array([1, 2], pa.int64()), "x": values, "s": structs})
+    ids = (2, 5)
+    counts = {
+        "value_counts": [{"key": id_, "value": 2} for id_ in ids],
+        "null_value_counts": [{"key": id_, "value": 0} for id_ in ids],
+        "lower_bounds": [{"key": id_, "value": b"\7\0\0\0"} for id_ in ids],
+        "upper_bounds": [{"key": id_, "value": b"\7\0\0\0"} for id_ in ids],
+    }
+    table = MadeTable(tmp_path / "t", [KEY, *columns], version=3)
+    table.commit(MadeCommit([MadeFile("a.parquet", rows, changed=counts)]))
+
+    scan = IcebergTable(str(table.folder)).scan()
+    assert scan.to_table()["x"].to_pylist() == [None, None]
+    assert scan.to_table()["s"].to_pylist() == [{"y": 1, "x": None}, {"y": 2, "x": None}]
+    assert scan.select(["x"]).to_table()["x"].null_count == 2
+    found = IcebergTable(str(table.folder)).scan(filter="x IS NULL AND s.x IS NULL")
+    assert found.to_table()["k"].to_pylist() == [1, 2]
+    assert IcebergTable(str(table.folder)).scan(filter="x IS NOT NULL").count_rows() == 0
+    with duckdb.connect() as connection:
+        seamkit.register(connection, "t", scan)
+        assert connection.sql("SELECT k FROM t WHERE x IS NULL").fetchall() == [(1,), (2,)]
+
+
+def test_the_greatest_field_id_is_read(tmp_path: Path) -> None:
+    """Those above 2147483447 are for columns that the specification defines."""
+    column = {"id": 2147483447, "name": "k", "required": False, "type": "long"}
+    table = IcebergTable(str(numbered_table(tmp_path / "t", 2, (column,)).folder))
+    assert _keys(table) == [0, 1]
+
+
 _MOMENTS = ["2017-11-16T22:31:08.123456789", "1969-12-31T23:59:59.0000001", "1970-01-01T00:00:00"]
 
 

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError
 from seambase.values import decimal_of
-from seamkit.files.columns import VARIANT, Key
+from seamkit.files.columns import ABSENT, VARIANT, Key
 from seamkit.files.promotion import is_text_or_bytes
 
 _FLAT: Mapping[str, pa.DataType] = {
@@ -51,7 +51,7 @@ _DECIMAL = re.compile(r"decimal\(\s*(\d{1,3})\s*,\s*(\d{1,3})\s*\)")
 _FIXED = re.compile(r"fixed\[\s*(\d{1,9})\s*\]")
 _MOST_DIGITS = 38
 _MOST_FIELDS = 100_000
-_LAST_ID = 2147483446  # those above are columns of Iceberg's own
+_LAST_ID = 2147483447  # those above are columns of Iceberg's own
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,12 @@ class Field:
 
     @property
     def keys(self) -> Sequence[Key]:
-        """By which files know it; see `seamkit.files.columns`."""
+        """By which files know it; see `seamkit.files.columns`.
+
+        A column of the type `unknown` is null, whatever a file has under its id.
+        """
+        if pa.types.is_null(self.type):
+            return (f"{ABSENT}{self.name}",)
         return (self.name,) if self.id == BY_NAME else (self.id,)
 
     @property
