@@ -26,6 +26,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,7 @@ from seamkit.files.vectors import FRAME_BYTES, unframed, vector_positions
 from seamkit.scan.core_merges import LogIndex
 from seamkit.scan.units import KeyTest, ReadContext
 from seamkit.tables.iceberg.data_files import Column, FileOpener, FileRows, range_of
-from seamkit.tables.iceberg.metadata.document import TableFiles, TableMetadata
+from seamkit.tables.iceberg.metadata.document import PartitionSpec, TableFiles, TableMetadata
 from seamkit.tables.iceberg.metadata.entries import EQUALITY_DELETES, Entry, is_vector
 from seamkit.tables.iceberg.metadata.schema import Field, in_order, keys_alone
 
@@ -286,8 +287,12 @@ class DeleteIndex:
     ) -> None:
         self._vectors: dict[str, Entry] = {}
         self._positions: dict[tuple[Any, ...], list[PositionDeletes]] = defaultdict(list)
+        self._of_spec: dict[int, list[PositionDeletes]] = defaultdict(list)
         self._about: dict[str | None, list[Entry]] = defaultdict(list)
         self._equality: dict[tuple[Any, ...], list[Entry]] = defaultdict(list)
+        # By spec the newest of these that go by partition, and the newest that does not tell it.
+        self._newest: dict[int, Entry] = {}
+        self._newest_untold: dict[int, Entry] = {}
         self._metadata, self._opener = metadata, opener
         self._keys: dict[tuple[Any, ...], DeletedKeys] = {}
         self._columns: dict[tuple[int, ...], dict[str, Column]] = {}
@@ -295,11 +300,15 @@ class DeleteIndex:
         for entry in entries:
             if is_vector(entry):
                 self._add_vector(entry)
+            elif entry.content == EQUALITY_DELETES and self._spec(entry).unpartitioned:
+                self._equality[_GLOBAL].append(entry)
             elif entry.content == EQUALITY_DELETES:
-                everywhere = metadata.specs[entry.partition.spec_id].unpartitioned
-                self._equality[_GLOBAL if everywhere else entry.partition.key].append(entry)
+                self._equality[entry.partition.key].append(entry)
+                self._add_by_partition(entry)
             else:
-                self._positions[entry.partition.key].append(PositionDeletes(opener, entry))
+                deletes = PositionDeletes(opener, entry)
+                self._positions[entry.partition.key].append(deletes)
+                self._of_spec[entry.partition.spec_id].append(deletes)
                 self._about[_only_path(entry)].append(entry)
 
     def _add_vector(self, entry: Entry) -> None:
@@ -308,6 +317,34 @@ class DeleteIndex:
         if entry.referenced in self._vectors:
             raise InputError(f"{entry.where}: a second deletion vector for {entry.referenced}")
         self._vectors[entry.referenced] = entry
+
+    def _spec(self, entry: Entry) -> PartitionSpec:
+        return self._metadata.specs[entry.partition.spec_id]
+
+    def _is_told(self, entry: Entry) -> bool:
+        """Whether a manifest tells the whole partition of a file."""
+        return len(entry.partition.values) == len(self._spec(entry).fields)
+
+    def _add_by_partition(self, delete: Entry) -> None:
+        spec_id = delete.partition.spec_id
+        among = [self._newest] if self._is_told(delete) else [self._newest, self._newest_untold]
+        for newest in among:
+            known = newest.get(spec_id, delete)
+            newest[spec_id] = max(known, delete, key=attrgetter("sequence_number"))
+
+    def _check_told(self, data: Entry) -> None:
+        """Refuse a data file of which nobody knows whether keys are deleted in its partition.
+
+        Of a column that the table dropped, manifests written since do not tell the values.
+        """
+        newest = self._newest_untold if self._is_told(data) else self._newest
+        delete = newest.get(data.partition.spec_id)
+        if delete is not None and data.sequence_number < delete.sequence_number:
+            raise RefusedError(
+                f"{delete.where} has keys that are deleted in a partition by a column that is "
+                f"dropped: whether it is that of {data.path} is not known, as a manifest does not "
+                "tell its value"
+            )
 
     @property
     def with_vectors(self) -> Collection[str]:
@@ -321,7 +358,7 @@ class DeleteIndex:
             return None
         if found.sequence_number < data.sequence_number:
             raise InputError(f"{found.where}: the deletion vector is older than {data.path}")
-        if found.partition.key != data.partition.key:
+        if not found.partition.agrees(data.partition):
             raise InputError(f"{found.where}: its partition is not that of {data.path}")
         return found
 
@@ -335,13 +372,21 @@ class DeleteIndex:
             return []
         for one in self._about.get(data.path, ()):
             is_since = data.sequence_number <= one.sequence_number
-            if is_since and one.partition.key != data.partition.key:
+            if is_since and not one.partition.agrees(data.partition):
                 raise InputError(f"{one.where}: its partition is not that of {data.path}")
         return [
             one
-            for one in self._positions.get(data.partition.key, ())
+            for one in self._beside(data)
             if data.sequence_number <= one.entry.sequence_number and _may_name(one.entry, data.path)
         ]
+
+    def _beside(self, data: Entry) -> Sequence[PositionDeletes]:
+        """The position delete files of a data file's partition, as far as manifests tell both."""
+        spec_id = data.partition.spec_id
+        if not self._metadata.dropped_fields(spec_id):
+            return self._positions.get(data.partition.key, ())
+        of_spec = self._of_spec.get(spec_id, ())
+        return [one for one in of_spec if one.entry.partition.agrees(data.partition)]
 
     def equality(self, data: Entry) -> Sequence[DeletedKeys]:
         """Sets of deleted keys that may be in a data file."""
@@ -368,6 +413,7 @@ class DeleteIndex:
         """
         latest = self._latest
         if latest is None or latest[0] is not data:
+            self._check_told(data)
             deletes = []
             for scope in (data.partition.key, _GLOBAL):
                 own = self._equality.get(scope, ())

@@ -217,7 +217,7 @@ class Planner:
         if not entry.partition.values:
             return None
         for id_, buckets in self._buckets(entry.partition.spec_id):
-            number = entry.partition.values[id_]
+            number = entry.partition.values.get(id_)
             if isinstance(number, int):
                 return buckets, number
         return None
@@ -248,10 +248,10 @@ class Planner:
         """Columns with one value in a file: those that its partition is made of as they stand."""
         values = {}
         spec = self.metadata.specs[entry.partition.spec_id]
-        for one, source in spec.sources(self.schema.fields):
+        for one, value, source in entry.partition.told(spec, self.schema.fields):
             if one.transform == "identity":
                 where = f"{entry.where}, column {source.name!r}"
-                values[source.id] = constant(entry.partition.values[one.id], source.type, where)
+                values[source.id] = constant(value, source.type, where)
         return values
 
 
@@ -267,7 +267,7 @@ class _Shared:
 
 def _shown(one: PartitionField, entry: Entry) -> Any:
     """A partition value for people: days as dates."""
-    value = entry.partition.values[one.id]
+    value = entry.partition.values.get(one.id)
     return partition_value(value, pa.date32(), entry.where) if one.transform == "day" else value
 
 
@@ -432,7 +432,8 @@ def doubts_of_manifest(
         if kind is None or pa.types.is_floating(kind):
             continue
         ends = _ends(summary, kind)
-        outside = (one for one in entries if not _within(one.partition.values[id_], summary, ends))
+        told = (one for one in entries if id_ in one.partition.values)
+        outside = (one for one in told if not _within(one.partition.values[id_], summary, ends))
         for entry in outside:
             value = entry.partition.values[id_]
             yield (

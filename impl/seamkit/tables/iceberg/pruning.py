@@ -141,10 +141,9 @@ def is_spelled_once(kind: pa.DataType) -> bool:
 def parts_of(entry: Entry, spec: PartitionSpec, fields: Sequence[Field]) -> Sequence[Part]:
     """What a file's partition says of columns that the file may hold, too."""
     found = []
-    for one, source in spec.sources(fields):
+    for one, value, source in entry.partition.told(spec, fields):
         if source.stated or not is_compared(source.type):
             continue
-        value = entry.partition.values[one.id]
         field, shown = pa.field(source.name, source.type), f"{value} by {one.transform}"
         if one.transform == "identity":
             where = f"{entry.where}, column {field.name!r}"
@@ -213,8 +212,8 @@ def guarantee(
     None of the fields is nested or has one value in the file; only `names` are of interest.
     """
     parts: list[pc.Expression] = []
-    for one, source in spec.sources([field for field in fields if field.name in names]):
-        value = entry.partition.values[one.id]
+    named = [field for field in fields if field.name in names]
+    for one, value, source in entry.partition.told(spec, named):
         parts += _of_partition(one, (value, value), source)
     return all_of(*parts)
 

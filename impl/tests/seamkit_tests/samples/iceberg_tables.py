@@ -52,7 +52,8 @@ class MadeCommit:
 
     Attributes:
         files: those that are new.
-        avro: Avro's types of partition fields by name, as this commit's writer has them.
+        avro: Avro's types of partition fields by name, as this commit's writer has them; none for
+            one that it leaves out.
         gone: names of files of commits before, which it removes.
         operation: of its summary.
     """
@@ -159,8 +160,9 @@ class MadeTable:
         kinds = {one["name"]: avro.get(one["name"], "int") for one in self._partition}
         ids = {one["name"]: one["field-id"] for one in self._partition}
         partition = [
-            {"name": own, "type": ["null", kind], "field-id": ids[own]}
+            {"name": own, "type": kind if kind == "null" else ["null", kind], "field-id": ids[own]}
             for own, kind in kinds.items()
+            if kind
         ]
         file = self.folder / "metadata" / f"{name}.avro"
         rows = [

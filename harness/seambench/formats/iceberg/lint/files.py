@@ -108,7 +108,7 @@ def _columns(tree: Tree, one: Entry, held: Mapping[int, Held]) -> Iterator[Findi
             for rule, says in _statistics(one, column, values_of[number]):
                 yield f"file.{rule}", here, says
     for part in tree.table.specs.get(one.spec, []) if one.content == DATA else []:
-        if (source := part.get("source-id")) in values_of:
+        if (source := part.get("source-id")) in values_of and part["field-id"] in one.file[102]:
             result = partition_kind(tree.table, part)
             yield from _partition(one, part, kinds[source], result, values_of[source])
 

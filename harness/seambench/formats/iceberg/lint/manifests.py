@@ -41,7 +41,8 @@ class Entry:
     Attributes:
         place: its manifest's name and the entry in it.
         spec: id of its partition spec.
-        file: the fields of `data_file` by their ids.
+        file: the fields of `data_file` by their ids; its partition is without columns that the
+            table dropped.
     """
 
     place: str
@@ -255,9 +256,9 @@ def _manifest_rows(table: Table, row: Row, manifest: AvroFile, place: str) -> It
     for at, one in enumerate(manifest.rows):
         for rule, says in _entry(table, one, row, version):
             yield rule, f"{place}: entry {at}", says
-    ids = {each["field-id"] for each in known}
+    ids, dropped = {each["field-id"] for each in known}, table.dropped(row.get(502, 0))
     for partition in (one[2].get(102) or {} for one in manifest.rows if one.get(2)):
-        if version > 1 and set(partition) != ids:
+        if version > 1 and set(partition) - dropped != ids - dropped:
             yield "manifest.field-ids", place, f"its partitions have {list(partition)}, not {ids}"
             break
 
@@ -317,7 +318,10 @@ def _partitions(table: Table, row: Row, manifest: AvroFile, here: str) -> Iterat
     if len(summaries) != len(spec):
         yield "list.partitions", here, f"{len(summaries)} summaries, {len(spec)} partition fields"
         return
+    dropped = table.dropped(row[502])
     for one, part in zip(summaries, spec, strict=True):
+        if part["field-id"] in dropped:
+            continue
         kind = partition_kind(table, part)
         live = [each[2][102].get(part["field-id"]) for each in manifest.rows if each[0] != DELETED]
         keys = [stored_key(kind, value) for value in live]
@@ -351,6 +355,7 @@ def partition_kind(table: Table, part: dict[str, Any]) -> str:
 def _entries(table: Table, row: Row, manifest: AvroFile) -> Iterator[Entry]:
     """Live entries of a manifest, with what they inherit."""
     place, next_id = table.place(row[500]), row.get(520)
+    dropped = table.dropped(row.get(502, 0))
     for at, one in enumerate(manifest.rows):
         file = one.get(2) or {}
         if one.get(0) == DELETED or any(file.get(n) is None for n in (100, 101, 102, 103, 104)):
@@ -359,6 +364,8 @@ def _entries(table: Table, row: Row, manifest: AvroFile) -> Iterator[Entry]:
         if first is None and next_id is not None:
             first, next_id = next_id, next_id + file[103]
         number: int = (row.get(515) or 0) if one.get(3) is None else one[3]
+        told = {part: value for part, value in file[102].items() if part not in dropped}
+        file = {**file, 102: told}
         yield Entry(
             f"{place}: entry {at}", row.get(502, 0), file, number, one.get(0) == ADDED, first
         )

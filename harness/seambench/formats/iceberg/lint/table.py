@@ -42,6 +42,12 @@ class Table:
         """Each field by its id, as the last schema has it that knows it."""
         return {one.id: one for fields in self.schemas.values() for one in fields}
 
+    def dropped(self, spec: int) -> set[int]:
+        """Ids of a spec's fields whose column the current schema lacks: nobody need tell them."""
+        here = {one.id for one in self.schemas.get(self.said["current-schema-id"], [])}
+        parts = (part for part in self.specs.get(spec, []) if "source-id" in part)
+        return {part["field-id"] for part in parts if part["source-id"] not in here}
+
     @property
     def snapshots(self) -> dict[int, dict[str, Any]]:
         """The valid snapshots by their ids."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
@@ -153,6 +154,7 @@ class TableMetadata:
     updated_ms: int = 0
     _schemas: dict[int, Schema] = field(default_factory=dict)
     _kinds: dict[int, PartitionKinds] = field(default_factory=dict)
+    _dropped: dict[int, AbstractSet[int]] = field(default_factory=dict)
 
     def schema(self, number: int | None = None) -> Schema:
         """A schema by its number; the current one by default."""
@@ -178,6 +180,20 @@ class TableMetadata:
             fields = self.specs[spec_id].fields
             self._kinds[spec_id] = {one.id: self._kind(one) for one in fields}
         return self._kinds[spec_id]
+
+    def dropped_fields(self, spec_id: int) -> AbstractSet[int]:
+        """The ids of a spec's fields whose columns the current schema lacks.
+
+        Their type is lost, `unknown` to Iceberg's library since 1.10: writers tell no values.
+        """
+        if spec_id not in self._dropped:
+            columns = self.schema().fields
+            self._dropped[spec_id] = {
+                one.id
+                for one in self.specs[spec_id].fields
+                if one.source_id is not None and field_path(columns, one.source_id) is None
+            }
+        return self._dropped[spec_id]
 
     def _kind(self, one: PartitionField) -> pa.DataType | None:
         if _NUMBERS.fullmatch(one.transform):

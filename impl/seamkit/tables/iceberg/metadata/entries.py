@@ -20,9 +20,14 @@ from seambase.values import value_class
 from seambase.wording import counted
 from seamkit.avro.data_file import AvroContainer, Pairs, Records
 from seamkit.files.storage import Storage, kept_of_each
-from seamkit.tables.iceberg.metadata.document import TableFiles, TableMetadata
+from seamkit.tables.iceberg.metadata.document import (
+    PartitionField,
+    PartitionSpec,
+    TableFiles,
+    TableMetadata,
+)
 from seamkit.tables.iceberg.metadata.manifests import Manifest, open_file, records_of
-from seamkit.tables.iceberg.metadata.schema import partition_value
+from seamkit.tables.iceberg.metadata.schema import Field, partition_value
 
 _T = TypeVar("_T")
 
@@ -35,7 +40,10 @@ _FORMATS = ("PARQUET", "ORC", "AVRO", "PUFFIN")
 
 @dataclass(frozen=True)
 class Partition:
-    """The partition of files: values by the id of the partition field; see `partition_value`."""
+    """The partition of files: values by the id of the partition field; see `partition_value`.
+
+    Those of `TableMetadata.dropped_fields` need not be there.
+    """
 
     spec_id: int
     values: Mapping[int, Any]
@@ -44,6 +52,20 @@ class Partition:
     def key(self) -> tuple[Any, ...]:
         """What files of one partition have in common: spec and values; null equals null."""
         return (self.spec_id, *((id_, _key(self.values[id_])) for id_ in sorted(self.values)))
+
+    def agrees(self, other: Partition) -> bool:
+        """Whether the two may be one: they are alike in all that both tell."""
+        both = self.values.keys() & other.values.keys()
+        alike = (_key(self.values[id_]) == _key(other.values[id_]) for id_ in both)
+        return self.spec_id == other.spec_id and all(alike)
+
+    def told(
+        self, spec: PartitionSpec, fields: Sequence[Field]
+    ) -> Iterator[tuple[PartitionField, Any, Field]]:
+        """Fields of its spec, their values, and their columns where these are among some."""
+        for one, source in spec.sources(fields):
+            if one.id in self.values:
+                yield one, self.values[one.id], source
 
 
 class Stated:
@@ -374,16 +396,17 @@ def _partitions(
     """The partition of each file: one object for all files of one, those that are known, too."""
     kinds = metadata.partition_kinds(spec_id)
     column = file.column("102", dict)
-    named = [] if column is None else [one.name for one in column.type if one.name.isdigit()]
-    if column is not None and column.null_count:
-        named = []
-    if sorted(named) != sorted(map(str, kinds)):
+    fields = [] if column is None or column.null_count else list(column.type)
+    named = {int(one.name) for one in fields if one.name.isdigit()}
+    lost = kinds.keys() - named
+    if named - kinds.keys() or (lost and not lost <= metadata.dropped_fields(spec_id)):
         if not paths:
             return []
         raise InputError(
-            f"{file.where}: {paths[0]} has the partition fields {named}, its spec {spec_id} has "
-            f"{sorted(kinds)}"
+            f"{file.where}: {paths[0]} has the partition fields {sorted(named)}, its spec "
+            f"{spec_id} has {sorted(kinds)}"
         )
+    kinds = {id_: kind for id_, kind in kinds.items() if id_ in named}
     if column is None or not kinds:
         return [Partition(spec_id, {})] * len(paths)
     values = [
@@ -392,7 +415,7 @@ def _partitions(
     ]
     found = []
     for path, *own in zip(paths, *values, strict=True):
-        key = (spec_id, *map(_key, own))
+        key = (spec_id, *kinds, *map(_key, own))
         if key not in known:
             where = f"{file.where}: {path}"
             own = [
