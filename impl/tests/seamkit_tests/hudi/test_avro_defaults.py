@@ -254,3 +254,16 @@ def test_gaps_that_are_marked_have_no_defaults(tmp_path: Path, path: str) -> Non
     own = {"hoodie.table.partial.update.mode": "FILL_UNAVAILABLE", **_schema(n=("int", 2))}
     log = Log().rows(ALL, whole("a", "new", 2, 6))
     assert merged(tmp_path, [X5], log, path=path, properties=own) == [("a", "new", 2, 6)]
+
+
+@PATHS
+def test_blocks_of_parquet_have_nulls(tmp_path: Path, path: str) -> None:
+    """What a block of Parquet lacks is null, as in a base file: Spark's reader has no defaults."""
+    row = {KEY: "a", "k": "a", "v": "new", "o": 6}
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.Table.from_pylist([row]), sink)
+    schema = record("r", **{KEY: "string"}, k="string", v="string", o="long")
+    header = {SCHEMA: json.dumps(schema)}
+    log = Log()._add("parquet", sink.getvalue().to_pybytes(), header)
+    rows = merged(tmp_path, [X5], log, path=path, properties=_STATED)
+    assert rows == [("a", "new", None, 6)]
