@@ -3,11 +3,6 @@
 What the pages say stands in their HTML. Parts of the data, which the matrix loads when they are
 needed, are scripts rather than JSON files, because a page opened from disk may not fetch anything.
 
-One script for the page out of modules: a page opened from disk may not import any.
-
-The modules are ECMAScript as it is: named imports from files beside them, and exports where a thing
-is declared. They are put one after another, each after those it imports, in one function.
-
 Badges: an implementation's verdict at a seam as a small picture.
 """
 
@@ -20,7 +15,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from importlib import resources
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
@@ -107,7 +101,7 @@ def _fixed() -> Mapping[str, str]:
     template = resources.files("seambench.report") / "template"
     return {
         "page.css": (template / "page.css").read_text("utf-8"),
-        "page.js": joined(template / "script"),
+        "page.js": (template / "page.js").read_text("utf-8"),
         "record-schema.json": json.dumps(json_schema(), indent=1) + "\n",
     }
 
@@ -139,43 +133,6 @@ def _replace(path: Path, fill: Callable[[Path], object]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(path) as temporary:
         fill(temporary)
-
-
-_IMPORT = re.compile(r'^import \{ ([\w, ]+) \} from "\./(\w+)\.js";\n', re.MULTILINE)
-_EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const) )", re.MULTILINE)
-_DECLARED = re.compile(r"^(?:export )?(?:async )?(?:function|const|let) (\w+)", re.MULTILINE)
-
-
-def joined(folder: Traversable, main: str = "main") -> str:
-    """The modules that `main` needs, as one script."""
-    sources: dict[str, str] = {}
-    _collect(folder, main, sources, [])
-    declared: dict[str, str] = {}
-    for module, source in sources.items():
-        for name in _DECLARED.findall(source):
-            if name in declared:
-                raise ValueError(f"{module}.js and {declared[name]}.js both declare {name}")
-            declared[name] = module
-        for names, origin in _IMPORT.findall(source):
-            for name in names.split(", "):
-                if not re.search(rf"^export .*?\b{name}\b", sources[origin], re.MULTILINE):
-                    raise ValueError(
-                        f"{module}.js imports {name}, which {origin}.js does not export"
-                    )
-    bodies = [_EXPORT.sub("", _IMPORT.sub("", source)).strip() for source in sources.values()]
-    return '"use strict";\n(() => {\n' + "\n\n".join(bodies) + "\n})();\n"
-
-
-def _collect(folder: Traversable, module: str, sources: dict[str, str], path: list[str]) -> None:
-    """Modules below one, each after those it imports."""
-    if module in path:
-        raise ValueError(f"modules import each other: {' -> '.join([*path, module])}")
-    if module in sources:
-        return
-    source = (folder / f"{module}.js").read_text("utf-8")
-    for _, origin in _IMPORT.findall(source):
-        _collect(folder, origin, sources, [*path, module])
-    sources[module] = source
 
 
 _COLOURS = {"wrong": "#3d0416", "broken": "#5b3d96", "refused": "#8a5a00", "right": "#0b62a8"}

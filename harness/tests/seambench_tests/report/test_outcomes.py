@@ -10,7 +10,7 @@ import pytest
 
 from seambench.records import misread
 from seambench.report.draw.lines import mark
-from seambench.report.site import badges, build, joined
+from seambench.report.site import badges, build
 from seambench.report.views import vouched as view
 from seambench.report.views.load import load_records
 from seambench.report.views.matrix import Cell, matrices
@@ -247,40 +247,6 @@ def test_shares_lead_to_their_cases(tmp_path: Path) -> None:
     assert wrong.percent == pytest.approx(100 * wrong.count / len(column.outcomes))
     assert sum(share.percent for share in shares) == pytest.approx(100)
     assert wrong.link == "matrix.html#seam=scan&kind=wrong&impl=hudi-rs%400.1.0"
-
-
-MODULES = {
-    "main": 'import { one } from "./a.js";\nconst two = one;\n',
-    "a": "export const one = 1;\n",
-}
-
-
-@pytest.mark.parametrize(
-    ("changed", "says"),
-    [
-        ({"a": 'import { two } from "./main.js";\n'}, "import each other"),
-        ({"a": "const one = 1;\n"}, "main.js imports one, which a.js does not export"),
-        ({"a": "export const one = 1;\nconst two = 2;\n"}, "both declare two"),
-    ],
-)
-def test_modules_that_would_not_work_are_refused(
-    tmp_path: Path, changed: dict[str, str], says: str
-) -> None:
-    """One script is made only of modules that would run as modules."""
-    for name, source in (MODULES | changed).items():
-        (tmp_path / f"{name}.js").write_text(source)
-    with pytest.raises(ValueError, match=says):
-        joined(tmp_path)
-
-
-def test_modules_come_after_what_they_import(tmp_path: Path) -> None:
-    """In the one script nothing is imported or exported any more."""
-    for name, source in MODULES.items():
-        (tmp_path / f"{name}.js").write_text(source)
-    script = joined(tmp_path)
-    assert script.index("one = 1") < script.index("two = one")
-    assert "import" not in script
-    assert "export" not in script
 
 
 class _Case:
