@@ -1,17 +1,12 @@
 """What readers must return: expected rows from the generator's rows and the pure update function.
 
 The tables themselves are never read here. Expected rows are kept as Parquet beside the tables,
-their digests in the manifest, and answers of queries over them as JSON.
+their digests in the manifest; answers of queries over them are worked out when they are asked for.
 """
 
 from __future__ import annotations
 
 import contextlib
-import datetime as dt
-import decimal
-import hashlib
-import json
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -136,17 +131,7 @@ class Answer:
 
 
 def answer(dataset: Dataset, name: str, sql: str, state: State = "snapshot") -> Answer:
-    """Answer a query (DuckDB's SQL) over the expected rows of a state.
-
-    It is kept beside the data set once it is known, under its short name, e.g. `q01`.
-    """
-    digests = {table: entry.digest for table, entry in sorted(dataset.expected(state).items())}
-    stamp = json.dumps([sql, digests, duckdb.__version__, DIGEST_KIND])
-    key = hashlib.sha256(stamp.encode()).hexdigest()[:16]
-    file = dataset.path / "answers" / state / f"{name}-{key}.json"
-    if file.exists():
-        with contextlib.suppress(ValueError, KeyError, TypeError):
-            return _load(file)
+    """Answer a query (DuckDB's SQL) over the expected rows of a state; `name` is for messages."""
     with connect(dataset, state) as con:
         try:
             relation = con.sql(sql)
@@ -155,45 +140,6 @@ def answer(dataset: Dataset, name: str, sql: str, state: State = "snapshot") -> 
                 for column, kind in zip(relation.columns, relation.types, strict=True)
             )
             rows = tuple(relation.fetchall())
-            result = Answer(columns, rows, digest_table(con, f"({sql.rstrip().rstrip(';')})"))
+            return Answer(columns, rows, digest_table(con, f"({sql.rstrip().rstrip(';')})"))
         except duckdb.Error as error:
             raise UsageError(f"query {name}: {str(error).splitlines()[0]}") from error
-    # A data folder may be read-only: then the answer is computed again next time.
-    with contextlib.suppress(OSError):
-        _keep(file, result)
-    return result
-
-
-def _keep(file: Path, result: Answer) -> None:
-    content = {
-        "schema_version": 1,
-        "digest": result.digest,
-        "columns": result.columns,
-        "rows": [[_plain(value) for value in row] for row in result.rows],
-    }
-    file.parent.mkdir(parents=True, exist_ok=True)
-    temporary = file.with_name(f".{file.name}-{os.getpid()}")
-    temporary.write_text(json.dumps(content), encoding="utf-8")
-    temporary.replace(file)
-
-
-def _plain(value: Any) -> Any:
-    return str(value) if isinstance(value, decimal.Decimal | dt.date) else value
-
-
-def _load(file: Path) -> Answer:
-    content = json.loads(file.read_text(encoding="utf-8"))
-    columns = tuple((name, kind) for name, kind in content["columns"])
-    rows = tuple(
-        tuple(_typed(value, kind) for value, (_, kind) in zip(row, columns, strict=True))
-        for row in content["rows"]
-    )
-    return Answer(columns, rows, content["digest"])
-
-
-def _typed(value: Any, kind: str) -> Any:
-    if value is None:
-        return None
-    if kind.startswith("DECIMAL"):
-        return decimal.Decimal(value)
-    return dt.date.fromisoformat(value) if kind == "DATE" else value

@@ -21,15 +21,10 @@ from seambench.contracts.progress import Progress
 
 
 class Steps(Progress):
-    """Shows which step runs; off a terminal it prints a line per finished step.
-
-    Attributes:
-        seconds: how long each finished step took, by its text, in order.
-    """
+    """Shows which step runs; off a terminal it prints a line per finished step."""
 
     def __init__(self, *, quiet: bool = False, console: Console | None = None) -> None:
         super().__init__("making data", quiet=quiet, console=console)
-        self.seconds: dict[str, float] = {}
         self._interrupted = False
         self._handler: Any = None
 
@@ -62,6 +57,5 @@ class Steps(Progress):
         begun = time.monotonic()
         yield
         self._check()
-        self.seconds[what] = time.monotonic() - begun
         self.advance()
-        self.say(f"{self.seconds[what]:7.1f} s  {what}")
+        self.say(f"{time.monotonic() - begun:7.1f} s  {what}")
