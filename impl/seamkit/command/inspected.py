@@ -143,10 +143,7 @@ def _plain(figure: Figure[Any] | None) -> dict[str, Any] | None:
 
 def _text(value: pa.Scalar) -> str:
     """A value for people: what is no text in hexadecimal digits."""
-    import pyarrow as pa
-
-    kinds = pa.types
-    if kinds.is_binary(value.type) or kinds.is_fixed_size_binary(value.type):
+    if pa.types.is_binary(value.type) or pa.types.is_fixed_size_binary(value.type):
         return bytes(value.as_py()).hex()
     return str(value.cast(pa.string()))
 

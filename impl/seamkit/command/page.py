@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seambase.command.export import check_target, export
 from seambase.command.terminal import parse_options
 from seambase.errors import InputError, RefusedError, SeambenchError, UnavailableError, UsageError
+from seambase.serde import SerdeField, SerdeRequest
+from seambase.types import SerdeType, language_of, parse_type
 from seambase.wording import counted
 from seambase.written import whole_file
 from seamkit.command.scan import read_file, show_rows
@@ -17,13 +21,7 @@ from seamkit.command.scan import read_file, show_rows
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from seambase.serde import SerdeRequest
-
-import json
-from collections.abc import Mapping
-
-from seambase.serde import SerdeField, SerdeRequest
-from seambase.types import SerdeType, language_of, parse_type
+_ROWS_SHOWN = 20
 
 
 def request_of(format_: str, schema: str, options: Mapping[str, Any]) -> SerdeRequest:
@@ -61,9 +59,6 @@ def _of_golden(format_: str, file: Path, options: Mapping[str, Any]) -> SerdeReq
     if stated.get("framing") == "packed":
         stated["lengths"] = [row["length"] for row in content["rows"]]
     return SerdeRequest(format_, fields, {**stated, **content.get("options", {}), **options})
-
-
-_ROWS_SHOWN = 20
 
 
 def decode(given: argparse.Namespace) -> int:
@@ -116,8 +111,6 @@ def encode(given: argparse.Namespace) -> int:
 
 
 def _request(given: argparse.Namespace, defaults: dict[str, Any]) -> SerdeRequest:
-    from seamkit.command.page import request_of
-
     return request_of(given.format, given.schema, {**defaults, **parse_options(given.option)})
 
 

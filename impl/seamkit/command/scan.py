@@ -41,8 +41,6 @@ def scan(given: argparse.Namespace) -> int:
 
 
 def _planned(given: argparse.Namespace) -> Scan:
-    from seamkit.command.tables import planned_scan
-
     if given.unit is not None:
         return scan_of_plan(given)
     if given.table is None or given.index:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rich.markup import escape
@@ -13,15 +15,11 @@ from seambase.command.terminal import plain_text
 from seambase.wording import counted
 from seambench.cli.shared.common import console, plain_table
 from seambench.contracts.outcomes import Difference, Outcome
+from seambench.contracts.seam import Case
 
 if TYPE_CHECKING:
     from seambench.contracts.progress import Progress
-    from seambench.contracts.seam import Case, ShownRows
-
-import re
-from dataclasses import dataclass, field
-
-from seambench.contracts.seam import Case
+    from seambench.contracts.seam import ShownRows
 
 _VARIABLE = re.compile(
     # A column of Delta's column mapping is called col-UUID in files.

@@ -381,9 +381,6 @@ def test_nulls_that_are_read_are_those_that_the_footer_counts(
 @pytest.mark.parametrize("writer", ["pyarrow", "polars", "duckdb"])
 def test_footers_of_other_writers_are_taken(tmp_path: Path, writer: str) -> None:
     """Columns without a value, without a row, of nothing but NaN, and lists have sound footers."""
-    import duckdb
-    import polars as pl
-
     rows = pa.table(
         {
             "none": pa.array([None] * 3, pa.int64()),

@@ -104,8 +104,6 @@ def test_a_value_falls_into_the_bucket_that_spark_put_it_in(column: str, tmp_pat
 
 
 def _view(table: IcebergTable) -> Any:
-    from seamkit.tables.iceberg.table import chosen_view
-
     return chosen_view(table._metadata, None)
 
 
