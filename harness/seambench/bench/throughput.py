@@ -29,8 +29,8 @@ from seambench.contracts import registry
 from seambench.contracts.common import Stage, Staged
 from seambench.data.tpch import generate_part, generator_version
 from seambench.engines.digest import digest_reader
-from seambench.records.facts import generated_rows, implementation_info
-from seambench.records.model import Floor, Implementation, Moved, Origin, Record, Timing
+from seambench.records.facts import implementation_info
+from seambench.records.model import Floor, Implementation, Moved, Origin, Record, Rows, Timing
 from seambench.records.verdicts import Arrived, Finding
 from seambench.records.writer import Recording, answered, moved
 
@@ -155,7 +155,7 @@ def _measure_batch(
     """Every step of every implementation over one batch."""
     batch = of.batch
     expected = digest_reader(batch)
-    over = generated_rows(f"lineitem, {batch.num_rows} rows", _SCALE)
+    over = Rows(name=f"lineitem, {batch.num_rows} rows", scale=_SCALE)
     stages: dict[str, dict[str, Stage]] = {}
     for name, implementation in implementations.items():
         for stage in _stages(implementation, batch):

@@ -17,7 +17,7 @@ import psutil
 
 import seambench
 from seambench.contracts.peers.catalogue import packages_of_peers
-from seambench.records.model import Implementation, Machine, Rows, Run
+from seambench.records.model import Implementation, Machine, Run
 
 _PACKAGES = (
     "seambench",
@@ -79,11 +79,6 @@ def _differ(folder: Path, commits: frozenset[str]) -> bool | None:
     if None in known:
         return None
     return _git(folder, "diff", "--quiet", *commits, "--", *_MEASURED) is None
-
-
-def generated_rows(name: str, scale: float) -> Rows:
-    """Rows that are the generator's own and lie in no table."""
-    return Rows(name=name, scale=scale)
 
 
 def machine_info() -> Machine:

@@ -29,8 +29,7 @@ from seambench.bench.kernels import Kernel, Kernels
 from seambench.bench.measure import Competitor
 from seambench.data.tpch import generator_version
 from seambench.engines.digest import digest_reader
-from seambench.records.facts import generated_rows
-from seambench.records.model import Origin
+from seambench.records.model import Origin, Rows
 from seambench.records.verdicts import ExpectedRows, Finding
 from seambench_impl.measures.text_reading import generated_lineitem
 from seambench_impl.peers.peer_scan import plain_table
@@ -142,7 +141,7 @@ def kernels(folder: Path, scale: float = 0.5) -> Kernels:
             answer = own.sql(query.format(c="discount")).to_arrow_table()
             for name, column in _TABLES.items():
                 task = Task(_querying, (engine, addresses[name], query.format(c=column), answer))
-                over = generated_rows(f"lineitem, {kind}, {name}", scale)
+                over = Rows(name=f"lineitem, {kind}, {name}", scale=scale)
                 found.append(Kernel(f"evolved/{engine}/{title}", task, over))
     origin = Origin("tpch-derived", scale, generator_version(), {"lineitem": len(rows)})
     return Kernels("scan", "auto", found, origin)

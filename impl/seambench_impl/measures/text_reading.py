@@ -22,8 +22,7 @@ from seambench.bench.kernels import Kernel, Kernels
 from seambench.bench.measure import Competitor
 from seambench.data.tpch import generate_single_process, generator_version
 from seambench.engines.digest import digest_reader
-from seambench.records.facts import generated_rows
-from seambench.records.model import Origin
+from seambench.records.model import Origin, Rows
 from seambench.records.verdicts import ExpectedRows, Finding
 from seambench_impl.peers.peer_scan import plain_table
 
@@ -97,7 +96,7 @@ def kernels(folder: Path, scale: float = 0.1) -> Kernels:
     """All columns and three of sixteen, by each reader."""
     _write(folder, scale)
     rows = _by_pyarrow(folder, _FEW).num_rows
-    over = generated_rows(f"lineitem as text, {rows} rows", scale)
+    over = Rows(name=f"lineitem as text, {rows} rows", scale=scale)
     found = []
     for title, names in (("all", list(_COLUMNS)), ("three", _FEW)):
         table = _by_pyarrow(folder, names)

@@ -16,8 +16,7 @@ from seambase.errors import RefusedError, SeambenchError, UnavailableError
 from seambench.contracts.registry import resolve_suite
 from seambench.data.tpch import TABLES, generate_single_process
 from seambench.engines.digest import digest_reader, digest_table
-from seambench.records.facts import generated_rows
-from seambench.records.model import Floor, Moved, Step
+from seambench.records.model import Floor, Moved, Rows, Step
 from seambench.records.verdicts import Arrived, ExpectedAnswer, ExpectedRows, Finding, failure
 from seambench.records.writer import Measurement, Sample, answered, failures, moved
 from seambench_tests.records.test_bars import record, timing
@@ -26,7 +25,7 @@ TABLE = pa.table({"k": pa.array([1, 2, 3], pa.int64()), "v": ["a", None, "c"]})
 SQL = """SELECT * FROM (VALUES (1::BIGINT, 'a', 0.1::DOUBLE, 1.50::DECIMAL(9,2), DATE '2020-01-01'),
     (2, NULL, 1e300, NULL, NULL), (3, 'c', 'nan'::DOUBLE, 2::DECIMAL(9,2), DATE '1969-12-31'))
     AS t(k, v, d, m, day)"""
-OVER = generated_rows("made up", 1)
+OVER = Rows(name="made up", scale=1)
 
 
 def rows_expected(table: pa.Table) -> ExpectedRows:

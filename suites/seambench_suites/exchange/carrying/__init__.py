@@ -17,8 +17,7 @@ from typing import Literal
 from seambench.bench.apart import Task
 from seambench.bench.kernels import Kernel, Kernels
 from seambench.data.tpch import generator_version
-from seambench.records.facts import generated_rows
-from seambench.records.model import Origin
+from seambench.records.model import Origin, Rows
 from seambench_suites.exchange.carrying.dealing import PARTS, WAYS, dealing
 from seambench_suites.exchange.carrying.load import Load
 from seambench_suites.exchange.carrying.slow import beside_slow
@@ -40,7 +39,7 @@ def kernels(folder: Path, passes: int = 40, stopped_seconds: float = 2.0) -> Ker
     """
     del folder
     load = Load(passes)
-    over = generated_rows(f"lineitem, {load.rows} rows", _SCALE)
+    over = Rows(name=f"lineitem, {load.rows} rows", scale=_SCALE)
     ways = [
         "wire/copy",
         "wire/grpc-calls",
@@ -57,12 +56,12 @@ def kernels(folder: Path, passes: int = 40, stopped_seconds: float = 2.0) -> Ker
         for name in FORMATS
     ]
     listed = [Kernel(_case(w), Task(carrying, (w, passes)), over, _kind(w)) for w in ways]
-    batch = generated_rows("lineitem, 65536 rows, 8 times", _SCALE)
+    batch = Rows(name="lineitem, 65536 rows, 8 times", scale=_SCALE)
     for parts in PARTS:
         for way in WAYS:
             case = _case(f"dealing/{parts}/{way}")
             listed.append(Kernel(case, Task(dealing, (way, parts)), batch))
-    few = generated_rows(f"lineitem, {Load(_SLOW_PASSES).rows} rows", _SCALE)
+    few = Rows(name=f"lineitem, {Load(_SLOW_PASSES).rows} rows", scale=_SCALE)
     for slow in ("none", "one"):
         task = Task(beside_slow, (_SLOW_PASSES, slow == "one"))
         listed.append(Kernel(_case(f"slow/{slow}"), task, few, "step"))
