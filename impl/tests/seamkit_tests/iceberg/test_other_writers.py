@@ -292,6 +292,8 @@ def test_what_files_have_of_unknown_columns_is_no_value(stored: str, tmp_path: P
     assert scan.to_table()["x"].to_pylist() == [None, None]
     assert scan.to_table()["s"].to_pylist() == [{"y": 1, "x": None}, {"y": 2, "x": None}]
     assert scan.select(["x"]).to_table()["x"].null_count == 2
+    told = scan.statistics().columns["x"].nulls
+    assert told is None or told.value == 2
     found = IcebergTable(str(table.folder)).scan(filter="x IS NULL AND s.x IS NULL")
     assert found.to_table()["k"].to_pylist() == [1, 2]
     assert IcebergTable(str(table.folder)).scan(filter="x IS NOT NULL").count_rows() == 0
