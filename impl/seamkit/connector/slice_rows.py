@@ -376,7 +376,8 @@ def _rows_of(block: LogBlock, rules: _Rules) -> Iterator[Row]:
     names = file_names(logs.timeline, logs.window, block.instant)
     if names is None:
         defaults = {} if block.kind == "parquet" else defaults_of(block, logs, schema)
-        yield from ({**row, **defaults} for row in read(block, schema))
+        rows = read(block, schema)
+        yield from ({**row, **defaults} for row in rows) if defaults else rows
         return
     if block.is_partial:
         raise RefusedError(

@@ -248,7 +248,7 @@ def read_plan(
 
 def _is_taken_up(slice_: FileSlice) -> bool:
     """Whether Hudi did not write its base file."""
-    return slice_.base is not None and not slice_.base.write_token
+    return slice_.base is not None and slice_.base.is_taken_up
 
 
 def _unit(

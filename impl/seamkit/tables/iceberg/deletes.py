@@ -26,6 +26,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from itertools import chain
 from operator import attrgetter
 from typing import Any
 
@@ -287,7 +288,7 @@ class DeleteIndex:
     ) -> None:
         self._vectors: dict[str, Entry] = {}
         self._positions: dict[tuple[Any, ...], list[PositionDeletes]] = defaultdict(list)
-        self._of_spec: dict[int, list[PositionDeletes]] = defaultdict(list)
+        self._untold: list[PositionDeletes] = []  # of those, whose partition is told in part alone
         self._about: dict[str | None, list[Entry]] = defaultdict(list)
         self._equality: dict[tuple[Any, ...], list[Entry]] = defaultdict(list)
         # By spec the newest of these that go by partition, and the newest that does not tell it.
@@ -308,7 +309,8 @@ class DeleteIndex:
             else:
                 deletes = PositionDeletes(opener, entry)
                 self._positions[entry.partition.key].append(deletes)
-                self._of_spec[entry.partition.spec_id].append(deletes)
+                if not self._is_told(entry):
+                    self._untold.append(deletes)
                 self._about[_only_path(entry)].append(entry)
 
     def _add_vector(self, entry: Entry) -> None:
@@ -382,11 +384,14 @@ class DeleteIndex:
 
     def _beside(self, data: Entry) -> Sequence[PositionDeletes]:
         """The position delete files of a data file's partition, as far as manifests tell both."""
-        spec_id = data.partition.spec_id
-        if not self._metadata.dropped_fields(spec_id):
-            return self._positions.get(data.partition.key, ())
-        of_spec = self._of_spec.get(spec_id, ())
-        return [one for one in of_spec if one.entry.partition.agrees(data.partition)]
+        if self._is_told(data):
+            same = self._positions.get(data.partition.key, ())
+            if not self._untold:
+                return same
+            others: Iterable[PositionDeletes] = (*same, *self._untold)
+        else:
+            others = chain.from_iterable(self._positions.values())
+        return [one for one in others if one.entry.partition.agrees(data.partition)]
 
     def equality(self, data: Entry) -> Sequence[DeletedKeys]:
         """Sets of deleted keys that may be in a data file."""

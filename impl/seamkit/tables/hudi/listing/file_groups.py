@@ -118,7 +118,7 @@ class FileGroups:
                 named = None if stated is None else self._named.get(stated.path)
                 if base is not None and stated is not None and named is base:
                     # Files that Hudi did not write may have columns that the table lacks.
-                    own = self._stated_columns(base.instant) if base.write_token else ()
+                    own = () if base.is_taken_up else self._stated_columns(base.instant)
                     slice_.base = base.as_stated(stated.size_bytes, stated.rows, own)
                 slices.append(slice_)
         return slices

@@ -62,10 +62,9 @@ class External:
 class BaseFile:
     """A base file: the rows of a file group at one instant.
 
-    One that Hudi did not write has no `write_token`. `external` is there for a skeleton of a
-    bootstrapped table, which has the meta columns alone, `names` for a file from before columns
-    were renamed. `stated_bytes`, `stated_rows` and `stated_columns` are what the commit that wrote
-    it states; 0, and none, where it is not at hand.
+    `external` is there for a skeleton of a bootstrapped table, which has the meta columns alone,
+    `names` for a file from before columns were renamed. `stated_bytes`, `stated_rows` and
+    `stated_columns` are what the commit that wrote it states; 0, and none, where it is not at hand.
     """
 
     path: str
@@ -79,6 +78,11 @@ class BaseFile:
     stated_bytes: int = 0
     stated_rows: int = 0
     stated_columns: Sequence[str] = ()
+
+    @property
+    def is_taken_up(self) -> bool:
+        """Whether Hudi did not write it: it has no token of a write."""
+        return not self.write_token
 
     def as_stated(self, size_bytes: int, rows: int, columns: Sequence[str]) -> BaseFile:
         """The file with what the commit that wrote it states."""

@@ -28,7 +28,7 @@ from seamkit.tables.hudi.timeline.window import Window
 
 _SUPPORTED_KINDS = ("avro", "parquet", "delete")
 _EMPTIED, _AVRO_VERSION = "key", 3
-_IS_DELETED = "_hoodie_is_deleted"
+IS_DELETED = "_hoodie_is_deleted"
 _COMPARED = (
     pa.types.is_signed_integer,
     pa.types.is_floating,
@@ -213,7 +213,7 @@ def _check_gaps(blocks: Sequence[LogBlock], source: SliceLogs) -> None:
     defaults = source.avro.defaults if whole and source.avro else {}
     for name in source.schema.names:
         # Where a row is no delete, neither is an older one that is left.
-        if defaults.get(name) is not None and name != _IS_DELETED:
+        if defaults.get(name) is not None and name != IS_DELETED:
             raise RefusedError(
                 f"{whole[0].where}: values that are a column's default leave older ones as they "
                 f"are, and that of '{name}' is {defaults[name]!r:.80}; others than null are not "

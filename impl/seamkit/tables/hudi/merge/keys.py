@@ -31,12 +31,11 @@ from seamkit.files.promotion import java_text
 from seamkit.files.roaring import Positions, read_bitmap
 from seamkit.tables.hudi.config.properties import TableConfig
 from seamkit.tables.hudi.listing.files import FileSlice
-from seamkit.tables.hudi.listing.log_blocks import SliceLogs
+from seamkit.tables.hudi.listing.log_blocks import IS_DELETED, SliceLogs
 from seamkit.tables.hudi.log.deletes import DeleteKeys
 from seamkit.tables.hudi.log.log import LogBlock
 
 RECORD_KEY = "_hoodie_record_key"
-IS_DELETED = "_hoodie_is_deleted"
 OPERATION = "_hoodie_operation"
 _POSITION = "position"
 _NULL = "__null__"

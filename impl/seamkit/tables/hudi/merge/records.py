@@ -41,10 +41,10 @@ from seamkit.scan.core_merges import spread
 from seamkit.scan.units import ReadContext
 from seamkit.tables.hudi.config.properties import DeleteMarker
 from seamkit.tables.hudi.config.value_types import HUDI_TYPES
-from seamkit.tables.hudi.listing.log_blocks import defaults_of, refuse_pieces
+from seamkit.tables.hudi.listing.log_blocks import IS_DELETED, defaults_of, refuse_pieces
 from seamkit.tables.hudi.log.deletes import ORDERING_WORDS, DeleteKeys
 from seamkit.tables.hudi.log.log import LogBlock
-from seamkit.tables.hudi.merge.keys import IS_DELETED, OPERATION, LogSource, leaf_column
+from seamkit.tables.hudi.merge.keys import OPERATION, LogSource, leaf_column
 from seamkit.tables.hudi.timeline.window import file_names
 
 _LEAST_PIECE_BYTES = 64 * 1024
