@@ -24,7 +24,7 @@ from seamkit.exchange.local.logic import (
     LocalKind,
     LocalOptions,
 )
-from seamkit.exchange.partition import Partitioner, PartitionRule, hash_rows
+from seamkit.exchange.partition import KeyColumns, Partitioner, PartitionRule, hash_rows
 from seamkit.exchange.source import ExchangeFailedError
 
 _ROWS = "rows of a key"
@@ -168,16 +168,18 @@ class ThreadedLocalExchange:
         """A chunk a distinct key; keys whose hashes are equal share a reader and no chunk."""
         assert self._rule is not None
         readers = hash_rows(batch, self._rule) % (self._rule.channels * self._rule.drivers)
-        keys = list(self._rule.keys)
-        numbered = pa.table(
-            [*(batch[key] for key in keys), np.arange(len(readers))], [*keys, _ROWS]
-        )
+        columns = KeyColumns(self._schema, self._rule.keys, self._rule.columns)
+        arranged = columns.arrange(batch)
+        dealt = arranged.select(list(range(columns.dealt)))
+        keys = [str(number) for number in range(len(columns.indexes))]
+        found = [arranged.column(index) for index in columns.indexes]
+        numbered = pa.table([*found, np.arange(len(readers))], [*keys, _ROWS])
         try:
             grouped = numbered.group_by(keys, use_threads=False).aggregate([(_ROWS, "list")])
         except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
             raise RefusedError(f"key-partition cannot tell keys apart: {error}") from error
         for rows_of_key in grouped[f"{_ROWS}_list"].combine_chunks():
-            rows = batch.take(rows_of_key.values)
+            rows = dealt.take(rows_of_key.values)
             reader = int(readers[rows_of_key[0].as_py()])
             yield DealtRows(reader, rows, rows.num_rows, rows.nbytes)
 

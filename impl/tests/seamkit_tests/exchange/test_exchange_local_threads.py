@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from seambase.errors import RefusedError, UnavailableError, UsageError
@@ -17,7 +18,7 @@ from seambench.contracts.registry import resolve
 from seamkit.core.memory import TrackedAllocator
 from seamkit.exchange.local.logic import BY_HASH, KINDS, LocalKind, LocalOptions
 from seamkit.exchange.local.threads import ThreadedLocalExchange
-from seamkit.exchange.partition import PartitionRule
+from seamkit.exchange.partition import Key, PartitionRule
 from seamkit.exchange.source import ExchangeFailedError
 
 _SCHEMA = pa.schema([("k", pa.int64()), ("writer", pa.int64()), ("row", pa.int64())])
@@ -117,6 +118,26 @@ def test_a_key_partition_hands_out_a_chunk_a_key() -> None:
     chunks = [exchange.read(0, 0), exchange.read(0, 0), exchange.read(0, 0)]
     assert [chunk["k"].to_pylist() for chunk in chunks if chunk] == [[5, 5], [None], [6]]
     assert exchange.read(0, 0) is None
+
+
+@pytest.mark.parametrize("kind", BY_HASH)
+@pytest.mark.parametrize("key", ["k", pc.add(pc.field("k"), 1)], ids=str)
+@pytest.mark.parametrize("columns", [["row", "k"], ["row"], ["row", "writer"], None], ids=str)
+def test_the_columns_of_the_rule_travel(
+    kind: LocalKind, key: Key, columns: Sequence[str] | None
+) -> None:
+    """In their order, keys among them or not, whether a key is a column or computed."""
+    rule = PartitionRule([key], 2, columns=columns)
+    exchange = ThreadedLocalExchange(kind, _SCHEMA, 1, 2, rule=rule)
+    batch = _batch(0, 0)
+    exchange.write(0, batch)
+    exchange.finish()
+    chunks = [chunk for reader in range(2) for chunk in iter(partial(exchange.read, reader), None)]
+    expected = batch if columns is None else batch.select(columns)
+    assert {tuple(chunk.schema.names) for chunk in chunks} == {tuple(expected.schema.names)}
+    assert sorted(map(repr, pa.Table.from_batches(chunks).to_pylist())) == sorted(
+        map(repr, expected.to_pylist())
+    )
 
 
 def test_who_waits_is_told_of_a_failure() -> None:
