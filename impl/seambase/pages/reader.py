@@ -13,7 +13,7 @@ import gzip
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Literal
 
 import pyarrow as pa
@@ -65,6 +65,8 @@ class PageOptions:
     Attributes:
         codec: what compressed pages are compressed with.
         nulls_first: rows have their flags before their fields (an option of Velox).
+        zero_offsets: those of null rows may be 0 (Velox passes over them, and has had a writer of
+            such; Presto would take other fields).
         timestamps: `lossless` makes timestamps 16 bytes wide (an option of Velox).
         size_limit: most bytes of a payload, most rows of a block.
         depth_limit: most levels of blocks.
@@ -72,6 +74,7 @@ class PageOptions:
 
     codec: str = "none"
     nulls_first: bool = False
+    zero_offsets: bool = False
     timestamps: Literal["millis", "micros", "lossless"] = "millis"
     size_limit: int = 1 << 30
     depth_limit: int = 256
@@ -83,6 +86,7 @@ def page_options(request: SerdeRequest) -> PageOptions:
     return PageOptions(
         codec=str(options.get("codec", "none")),
         nulls_first=bool(options.get("nulls_first", False)),
+        zero_offsets=options.get("dialect") == "velox",
         timestamps=options.get("timestamps", "millis"),
     )
 
@@ -416,14 +420,15 @@ class _Reader:
         fields = self._fields(cursor, type_, depth)
         rows = self._rows(cursor)
         begin = cursor.at
-        present = fields[0].rows if fields else None
-        offsets, nulls = self._spans(
-            cursor, rows, rows if present is None else present, "field rows"
-        )
+        offsets = cursor.numbers("i", rows + 1, "offsets")
+        nulls = self._nulls(cursor, rows)
         self._check_fields(cursor, fields, nulls, rows)
-        for row in range(rows):
-            if offsets[row + 1] - offsets[row] != (not (nulls and nulls[row])):
-                raise cursor.broken("offsets", f"row {row} does not span one field row", begin)
+        gone = [False, *(nulls or [False] * rows)]
+        reached = accumulate((not null for null in gone[1:]), initial=0)
+        for row, (offset, wanted) in enumerate(zip(offsets, reached, strict=True)):
+            zero = self._options.zero_offsets and gone[row] and offset == 0
+            if offset != wanted and not zero:
+                raise cursor.broken("offsets", f"{offset} where {wanted} rows are present", begin)
         return Block("ROW", rows, nulls, offsets=offsets, children=fields)
 
     def _row_nulls_first(self, cursor: Cursor, type_: SerdeType | None, depth: int) -> Block:

@@ -11,20 +11,21 @@ static int read_offsets(struct presto_reader *reader, struct presto_column *out)
     SEAM_TRY(presto_need(reader, type, (out->length + 1) * 4, "offsets", &wire));
     SEAM_TRY(presto_take(&reader->budget, (out->length + 1) * 4, &block, reader->error));
     out->offsets = memcpy(block, wire, (size_t)(out->length + 1) * 4);
-    if (out->offsets[0] != 0) {
-        return PRESTO_FAIL(reader, at, "column '%s': offsets begin at %d, not 0", type->name,
-                           out->offsets[0]);
-    }
-    int64_t fall = presto_first_fall(out->offsets, out->length);
-    return fall == out->length ? SEAM_OK
-                               : PRESTO_FAIL(reader, at + 4 + fall * 4,
-                                             "column '%s': row %lld ends at %d, before it begins",
-                                             type->name, (long long)fall, out->offsets[fall + 1]);
+    return out->offsets[0] == 0 ? SEAM_OK
+                                : PRESTO_FAIL(reader, at, "column '%s': offsets begin at %d, not 0",
+                                              type->name, out->offsets[0]);
 }
 
-/* Null rows of arrays and maps span nothing, and the last offset is the number of entries. */
+/* Offsets of arrays and maps never fall, null rows span nothing, and the last one is the number of
+ * entries. */
 static int check_spans(struct presto_reader *reader, const struct presto_column *out, int64_t at) {
     int64_t entries = out->children[0].length;
+    int64_t fall = presto_first_fall(out->offsets, out->length);
+    if (fall < out->length) {
+        return PRESTO_FAIL(reader, at + 4 + fall * 4,
+                           "column '%s': row %lld ends at %d, before it begins", out->type->name,
+                           (long long)fall, out->offsets[fall + 1]);
+    }
     if (out->offsets[out->length] != entries) {
         return PRESTO_FAIL(reader, at, "column '%s': offsets end at %d, but it has %lld entries",
                            out->type->name, out->offsets[out->length], (long long)entries);
@@ -140,16 +141,21 @@ static int read_fields(struct presto_reader *reader, int depth, struct presto_co
     return code;
 }
 
-/* Offsets of rows say once more which rows are present. */
+/* Offsets of rows say once more which rows are present, by their number up to each. Velox passes
+ * over them, and has had a writer that puts 0 where a row is null. */
 static int check_row_offsets(struct presto_reader *reader, const struct presto_column *out,
                              int64_t at) {
+    const bool zeros = presto_reads(reader, SEAM_PRESTO_VELOX);
+    int32_t wanted = 0;
     for (int64_t row = 0; row < out->length; row++) {
         int32_t present = out->validity == NULL || ((out->validity[row >> 3] >> (row & 7)) & 1);
-        if (out->offsets[row + 1] - out->offsets[row] != present) {
+        int32_t offset = out->offsets[row + 1];
+        wanted += present;
+        if (offset != wanted && (present || !zeros || offset != 0)) {
             return PRESTO_FAIL(reader, at + 4 + row * 4,
-                               "column '%s': row %lld is %s, but its offset grows by %d",
+                               "column '%s': row %lld is %s, but its offset is %d, not %d",
                                out->type->name, (long long)row, present ? "present" : "null",
-                               out->offsets[row + 1] - out->offsets[row]);
+                               offset, wanted);
         }
     }
     return SEAM_OK;

@@ -296,6 +296,55 @@ def test_bare_nulls_stand_for_any_type(kind: str) -> None:
         assert bytes(serialize(each, fields, {"layout": "preserve"})) == page
 
 
+_ROWS = [SerdeField("r", "row(a bigint)")]
+
+
+@pytest.mark.parametrize("encodings", ["preserve", "flatten"])
+@pytest.mark.parametrize(
+    ("offsets", "dialects"),
+    [
+        ([0, 1, 1, 2, 2], ["presto", "velox"]),
+        ([0, 1, 0, 2, 0], ["velox"]),
+        ([0, 1, 0, 2, 2], ["velox"]),
+        ([0, 1, 1, 2, 0], ["velox"]),
+        ([0, 1, 2, 2, 2], []),
+        ([0, 1, 1, 0, 2], []),
+        ([0, 0, 0, 1, 1], []),
+        ([0, 1, 0, 1, 0], []),
+        ([0, 1, -1, 2, 2], []),
+        ([1, 1, 0, 2, 0], []),
+    ],
+    ids=str,
+)
+def test_offsets_of_null_rows_may_be_0_to_velox(
+    offsets: list[int], dialects: list[str], encodings: str
+) -> None:
+    """Presto takes another field for the row behind, so that to it they are broken.
+
+    Those of rows that are present, and others of null rows, are as both write them.
+    """
+    written = bytes(serialize(_rows(), _ROWS))
+    begin = len(written) - 2 - 4 * len(offsets)  # a byte says that flags follow, then they do
+    page = written[:begin] + struct.pack("<5i", *offsets) + written[-2:]
+    for dialect in ("presto", "velox"):
+        options = {"dialect": dialect, "encodings": encodings}
+        witness = page_options(SerdeRequest("presto", _ROWS, options))
+        if dialect in dialects:
+            [batch] = deserialize(page, _ROWS, options)
+            assert batch["r"].to_pylist() == _rows()["r"].to_pylist()
+            assert read_pages(page, witness)[0].columns[0].nulls == [False, True, False, True]
+            continue
+        with pytest.raises(InputError, match="offset"):
+            deserialize(page, _ROWS, options)
+        with pytest.raises(InputError, match="offsets"):
+            read_pages(page, witness)
+
+
+def _rows() -> pa.RecordBatch:
+    rows = [{"a": 4}, None, {"a": 5}, None]
+    return pa.record_batch([pa.array(rows, pa.struct([("a", pa.int64())]))], ["r"])
+
+
 def test_limits_hold() -> None:
     """A page that would grow beyond the size limit, or nest beyond the depth limit, is refused."""
     run = pa.RunEndEncodedArray.from_arrays(pa.array([2**31 - 1], pa.int32()), pa.array(["x"]))
