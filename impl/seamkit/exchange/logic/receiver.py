@@ -115,6 +115,8 @@ class Receiver:
             self.statistics.duplicates += 1
             # One that is withheld will be answered when it is read: not earlier, by its double.
             return [] if request.sequence in sender.unanswered else [answer]
+        if self._options.duplicates == "accept" and self._remaining == 0:
+            return [answer]  # nobody may be there to read it; the original drops it as well
         return self._take(sender, request, _Arrival(answer, len(request.chunks)))
 
     def get_chunk(self, queue: int) -> tuple[Chunk | None, list[Answer]]:
@@ -324,7 +326,10 @@ class Receiver:
         self._buffered_bytes += request.bytes
         self._waiting_chunks += len(request.chunks)
         sender.sender_id = request.sender_id
-        arrival.withheld = bool(request.chunks) and not request.eos and self._is_full
+        came_before = self._came_before(sender, request.sequence)
+        arrival.withheld = (
+            bool(request.chunks) and not request.eos and not came_before and self._is_full
+        )
         if arrival.withheld and self._starving(request.sender_id):
             arrival.withheld, arrival.relieved = False, True
             self._relieved_bytes += request.bytes
@@ -333,8 +338,9 @@ class Receiver:
         if arrival.withheld:
             self.statistics.answers_withheld += 1
             sender.unanswered[request.sequence] = arrival
-        released = [] if arrival.withheld else [arrival.answer]
-        if not self._came_before(sender, request.sequence):
+        # A double that is taken for data never waits; while the first waits it is not answered.
+        released = [] if request.sequence in sender.unanswered else [arrival.answer]
+        if not came_before:
             kept = request if self._options.keep_order else replace(request, chunks=())
             sender.ahead[request.sequence] = (kept, arrival)
         if not self._options.keep_order:

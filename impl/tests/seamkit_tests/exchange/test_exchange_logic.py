@@ -147,6 +147,37 @@ def test_a_request_that_comes_twice_counts_once() -> None:
     assert chunks[2] is None
 
 
+def test_a_double_that_counts_twice_is_not_waited_for() -> None:
+    """The first is the brake: a double has no answer before it, and is none of the window's."""
+    options = ReceiverOptions(
+        exchg_node_buffer_size_bytes=1, unplug_threshold=1, window=2, duplicates="accept"
+    )
+    receiver = Receiver(1, 1, options)
+    assert receiver.on_request(_data(1, sequence=0)) == [Answer(0, 0)]
+    assert receiver.on_request(_data(1, sequence=1)) == []
+    assert receiver.on_request(_data(1, sequence=1)) == []
+    assert receiver.on_request(_data(1, sequence=0)) == [Answer(0, 0)]
+    assert receiver.on_request(_data(1, sequence=2)) == []
+    assert receiver.error is None
+    released = [receiver.get_chunk(0)[1] for _ in range(5)]
+    assert released == [[], [Answer(0, 1)], [], [], [Answer(0, 2)]]
+    assert receiver.buffered_bytes == 0
+
+
+def test_a_double_after_the_end_is_dropped() -> None:
+    """Once all senders have ended a reader may be gone: StarRocks keeps no rows for it, either."""
+    receiver = Receiver(2, 1, ReceiverOptions(duplicates="accept"))
+    receiver.on_request(_data(5, sequence=0))
+    receiver.on_request(Request(0, 0, eos=True, sequence=1))
+    receiver.on_request(_data(5, sequence=0))
+    assert [receiver.get_chunk(0)[0] is None for _ in range(3)] == [False, False, True]
+    receiver.on_request(Request(1, 1, eos=True, sequence=0))
+    assert receiver.is_finished()
+    assert receiver.on_request(_data(5, sequence=0)) == [Answer(0, 0)]
+    assert receiver.is_finished()
+    assert receiver.buffered_bytes == 0
+
+
 def test_an_end_that_comes_before_the_data_is_an_error() -> None:
     """Rows that never came are not passed over."""
     receiver = Receiver(1)

@@ -59,7 +59,7 @@ def test_doubles_that_the_original_takes_for_data_are_found_and_shrunk() -> None
         return False
 
     scenario = Scenario(
-        seed=3, senders=2, receivers=2, packets=5, doubled=0.5, delay=5, duplicates="accept"
+        seed=1, senders=2, receivers=2, packets=5, doubled=0.5, delay=5, duplicates="accept"
     )
     assert fails(scenario)
     smallest = shrink(scenario, fails)
@@ -67,6 +67,18 @@ def test_doubles_that_the_original_takes_for_data_are_found_and_shrunk() -> None
     assert len(told) == 1, "the smallest scenario fails in the same way each time"
     assert (smallest.senders, smallest.receivers, smallest.packets) == (1, 1, 1)
     assert not fails(replace(smallest, duplicates="drop"))
+
+
+def test_doubles_that_count_twice_break_no_other_promise() -> None:
+    """Rows come twice then, as from the original; nothing stands still or fails because of it."""
+    for seed in range(300):
+        scenario = replace(
+            random_scenario(seed), keep_order=False, doubled=0.5, lost=0.0, duplicates="accept"
+        )
+        try:
+            assert simulate(scenario).complete or scenario.fault != "none"
+        except InvariantError as error:
+            assert "more than once" in str(error)  # noqa: PT017
 
 
 def _reason(scenario: Scenario) -> str:
