@@ -220,7 +220,7 @@ class LiveFile(AddFile):
 
     def statistics(self, names: Collection[str]) -> FileStatistics:
         """What the log says of some of its columns."""
-        return file_statistics(self, self.table.schema.plain, names)
+        return file_statistics(self, self.table.schema, names)
 
     def identity(self) -> Hashable | None:
         """What tells it from any other."""
@@ -251,7 +251,7 @@ def open_data_file(
     of_all = add.vector is None
 
     def check() -> None:
-        stated = file_statistics(add, schema.plain, schema.by_name)
+        stated = file_statistics(add, schema, schema.by_name)
         check_stated(found, stated, "the log", of_all=of_all)
 
     reader.once(("as stated", add.stats, of_all), check)
@@ -262,10 +262,11 @@ def open_data_file(
 
 def _check(reader: ParquetReader, add: AddFile, schema: TableSchema, own: Place) -> None:
     """Hold a file to what the log says of it: its size, its rows, and columns that hold values."""
-    rows, nulls = stated_counts(add)
+    rows, nulls, fewer = stated_counts(add)
     check_size(reader, add.size_bytes, rows, "the log")
     if rows is not None:
-        _check_columns(schema.stored, nulls, own, reader)
+        counted = [one for one in schema.stored if one.physical not in schema.miscounted]
+        _check_columns(counted, nulls, own, reader, fewer)
 
 
 def _check_letters(fields: Sequence[Field], own: Place, where: str) -> None:
@@ -290,25 +291,28 @@ def _check_letters(fields: Sequence[Field], own: Place, where: str) -> None:
 
 
 def _check_columns(
-    fields: Sequence[Field], nulls: Mapping[str, Any], own: Place, reader: FileReader
+    fields: Sequence[Field], nulls: Mapping[str, Any], own: Place, reader: FileReader, fewer: int
 ) -> None:
-    """Make sure that a file has the columns, and fields of structs, that have values."""
+    """Make sure that a file has the columns, and fields of structs, that have values.
+
+    Those have them of which `fewer` nulls are counted.
+    """
     for one in fields:
         count, place = nulls.get(one.physical), own.child(one, reader.name)
         if place is not None and isinstance(count, dict):
-            _check_columns(one.children, count, place, reader)
-        elif place is None and _has_values(count, reader.num_rows):
+            _check_columns(one.children, count, place, reader, fewer)
+        elif place is None and _has_values(count, fewer):
             raise InputError(
                 f"{reader.name}: it lacks the column {one.physical!r}, of which the log says "
                 "that it has values"
             )
 
 
-def _has_values(nulls: Any, rows: int) -> bool:
-    """Whether a column, or a field within, has fewer nulls than rows."""
+def _has_values(nulls: Any, fewer: int) -> bool:
+    """Whether a column, or a field within, has fewer nulls than that."""
     if isinstance(nulls, dict):
-        return any(_has_values(inner, rows) for inner in nulls.values())
-    return isinstance(nulls, int) and nulls < rows
+        return any(_has_values(inner, fewer) for inner in nulls.values())
+    return isinstance(nulls, int) and nulls < fewer
 
 
 _ROW_ID = "_row_id"

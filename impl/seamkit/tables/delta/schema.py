@@ -48,6 +48,7 @@ _FLAT: Mapping[str, pa.DataType] = {
 _VARIANT = "variant"
 _DECIMAL = re.compile(r"decimal\(\s*(\d+)\s*,\s*(-?\d+)\s*\)")
 _MOST_DIGITS = 38
+_OF_MAPS = frozenset(("key", "value", "keys", "values"))
 _ID = "delta.columnMapping.id"
 
 
@@ -111,6 +112,18 @@ class TableSchema:
     def plain(self) -> Sequence[Field]:
         """Columns that files hold and that are not nested."""
         return [own for own in self.stored if not own.children]
+
+    @cached_property
+    def miscounted(self) -> frozenset[str]:
+        """What columns are called in files whose nulls may be counted as those of other values.
+
+        Up to its version 1.6.1 delta-rs tells the nulls of a map's keys and values, of top-level
+        maps and those in lists, as if they were columns with such names.
+        """
+        kinds = [own.type for own in self.stored]
+        while any(map(pa.types.is_list, kinds)):
+            kinds = [one.value_type if pa.types.is_list(one) else one for one in kinds]
+        return _OF_MAPS if any(map(pa.types.is_map, kinds)) else frozenset()
 
 
 def table_schema(protocol: Protocol, metadata: Metadata, root: str) -> TableSchema:

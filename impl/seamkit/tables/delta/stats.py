@@ -13,7 +13,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
@@ -25,7 +25,7 @@ from seambase.values import EXACT, decimal_of
 from seamkit.files.statistics import ColumnRange, FileStatistics
 from seamkit.tables.delta.log.actions import AddFile
 from seamkit.tables.delta.partition_values import partition_value
-from seamkit.tables.delta.schema import Field
+from seamkit.tables.delta.schema import Field, TableSchema
 
 _DECODER = json.JSONDecoder(parse_float=Decimal)
 _ROWS_FIRST = re.compile(r'\{"numRecords":(\d{1,18})[,}]')
@@ -47,17 +47,21 @@ _BROKEN = (
 )
 
 
-def stated_counts(add: AddFile) -> tuple[int | None, Mapping[str, Any]]:
+def stated_counts(add: AddFile) -> tuple[int | None, Mapping[str, Any], int]:
     """The rows of a file, if its statistics tell, and how many nulls its columns have.
 
-    These are by physical name; of a struct there are those of its fields.
+    These are by physical name; of a struct there are those of its fields. Last is the number below
+    which they tell that there are values: that of the rows that are not deleted, which tight
+    statistics count; of wide ones 0 alone does (PROTOCOL.md, "Per-file Statistics").
     """
     try:
         stats = json.loads(add.stats or "null")
         rows, nulls = int(stats["numRecords"]), stats.get("nullCount")
     except _BROKEN:
-        return None, {}
-    return rows, nulls if isinstance(nulls, dict) else {}
+        return None, {}, 0
+    left = rows - (0 if add.vector is None else add.vector.cardinality)
+    fewer = left if stats.get("tightBounds") is not False else min(left, 1)
+    return rows, nulls if isinstance(nulls, dict) else {}, fewer
 
 
 def stated_rows(add: AddFile) -> int | None:
@@ -66,13 +70,10 @@ def stated_rows(add: AddFile) -> int | None:
     return stated_counts(add)[0] if first is None else int(first[1])
 
 
-def file_statistics(
-    add: AddFile, fields: Sequence[Field], names: Collection[str]
-) -> FileStatistics:
-    """What the log says of some columns of a file.
+def file_statistics(add: AddFile, schema: TableSchema, names: Collection[str]) -> FileStatistics:
+    """What the log says of some columns of a file, those with `names` that are not nested.
 
-    Statistics that are broken say nothing: they are optional. None of the fields is nested; only
-    `names` of them are of interest.
+    Statistics that are broken say nothing: they are optional.
     """
     if add.stats is None:
         return FileStatistics()
@@ -81,8 +82,10 @@ def file_statistics(
         rows = stats["numRecords"]
         if not isinstance(rows, int):
             return FileStatistics()
-        chosen = [field for field in fields if field.name in names]
+        chosen = [field for field in schema.plain if field.name in names]
         is_tight = stats.get("tightBounds") is not False and add.vector is None
+        for name in schema.miscounted:
+            (stats.get("nullCount") or {}).pop(name, None)
         return FileStatistics(rows, {one.name: _of_column(stats, one, is_tight) for one in chosen})
     except _BROKEN:
         return FileStatistics()
