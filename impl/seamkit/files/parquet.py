@@ -267,6 +267,9 @@ class ParquetReader(FileReader):
     `int96_unit` is the unit of timestamps that are stored as INT96; None for nanoseconds, as which
     those of some writers are read anyway (`counts_back`). Files whose times reach beyond 64 bits of
     these are refused, as are such times before the day that `first_of_int96` says.
+
+    Attributes:
+        counts_back: whether its times of INT96 come as nanoseconds for that.
     """
 
     has_footer = True
@@ -290,7 +293,8 @@ class ParquetReader(FileReader):
         self._identity: Hashable | None = None
         self._content, self._file = self._opened()
         footer, names = self._file.metadata, self._file.schema_arrow.names
-        if int96_unit and counts_back(footer) and int96_columns(footer, names):
+        self.counts_back = bool(int96_unit and counts_back(footer) and int96_columns(footer, names))
+        if self.counts_back:
             self._int96_unit, self._how = None, {}
             self._file = open_parquet(self._content, self.name, metadata=footer)
         self.size_bytes: int = self._content.size()

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from seambench.formats.delta.lint.rules import RULES
@@ -94,6 +95,15 @@ def _fewer_rows(pattern: str) -> Plant:
         pq.write_table(rows.slice(0, rows.num_rows - 1), file)
 
     return plant
+
+
+def _in_nanoseconds(data: bytes) -> bytes:
+    """A Parquet file whose instants have another unit than tables have."""
+    rows, sink = pq.read_table(pa.BufferReader(data)), pa.BufferOutputStream()
+    kind = pa.timestamp("ns", "UTC")
+    cast = rows["ts"].cast(pa.timestamp("us", "UTC")).cast(kind, safe=False)
+    pq.write_table(rows.set_column(rows.schema.get_field_index("ts"), "ts", cast), sink)
+    return bytes(sink.getvalue())
 
 
 def _set(**members: Any) -> Callable[[Body], object]:
@@ -265,6 +275,7 @@ FAULTS: list[tuple[str, str, Plant]] = [
     ("file.types", "types-nested", _schema(lambda body: [
         one["type"].update(type="map") for one in body["fields"]
         if isinstance(one["type"], dict) and one["type"]["type"] == "array"])),
+    ("file.types", "types-micros", changed_bytes("*.parquet", _in_nanoseconds)),
     ("file.nulls", "deltalake-holes", _schema(lambda body: [
         one.update(nullable=False) for one in body["fields"]])),
     ("row-ids.missing", "row-tracking", _action("add", lambda body: body.pop("baseRowId"))),

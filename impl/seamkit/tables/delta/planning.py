@@ -238,6 +238,8 @@ def open_data_file(
     """Open a data file; `tracking` tells how ids of rows are found, if they may be asked for."""
     storage, plain = files.locate(add.path)
     reader = ParquetReader(storage, plain, types, int96_unit="us")
+    if reader.counts_back:
+        reader.rules = types.of_int96()
     own = reader.schema
     if schema.mode == "id" and own.names and all(field_id(field) is None for field in own):
         raise InputError(f"{reader.name}: its columns are found by field ids, of which it has none")

@@ -19,6 +19,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError
 from seamkit.files.columns import VARIANT, Key
@@ -244,10 +245,15 @@ class DeltaTypes(LosslessTypes):
 
     `widens`: the protocol allows that a file's type is narrower than the table's. Bytes and shorts
     may be so in any table, as Spark evolves them (`mergeSchema`): Parquet has all three as INT32.
+    `cuts`: nanoseconds are those of INT96, of which Spark cuts the last digits off.
     """
 
-    def __init__(self, widens: bool) -> None:
-        self._widens = widens
+    def __init__(self, widens: bool, *, cuts: bool = False) -> None:
+        self._widens, self._cuts = widens, cuts
+
+    def of_int96(self) -> DeltaTypes:
+        """The same for a file whose times of INT96 come as nanoseconds."""
+        return DeltaTypes(self._widens, cuts=True)
 
     def promotes(self, have: pa.DataType, want: pa.DataType) -> bool:
         """Whether values of a file's type are read as the table's."""
@@ -259,6 +265,16 @@ class DeltaTypes(LosslessTypes):
             return bool(have.tz == want.tz or have in (pa.timestamp("ms"), pa.timestamp("ns")))
         is_free = have in (pa.int8(), pa.int16()) and want in (pa.int16(), pa.int32())
         return (self._widens or is_free) and super().promotes(have, want)
+
+    def promote(self, column: pa.Array, want: pa.DataType) -> pa.Array:
+        """The values in the wider type.
+
+        Of nanoseconds, of which tables have none and files should have none, no digit is lost:
+        Spark refuses them, and delta-kernel-rs cuts them.
+        """
+        if pa.types.is_timestamp(column.type) and not self._cuts:
+            return pc.cast(column, want)
+        return super().promote(column, want)
 
     def relabels(self, have: pa.DataType, want: pa.DataType) -> bool:
         """INT96 comes as microseconds without a zone, and is an instant.

@@ -10,11 +10,14 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 from seambase.errors import InputError, RefusedError
 from seamkit.tables.delta.table import DeltaTable
-from seamkit_tests.samples.delta_tables import rows_of_table, unpack_delta
+from seamkit_tests.delta.test_vectors import VECTOR
+from seamkit_tests.files.test_base_reader import as_arrow_22
+from seamkit_tests.samples.delta_tables import rows_of_table, unpack_delta, z85
 from seamkit_tests.samples.hive_tables import unpack_hive
 from seamkit_tests.samples.made_delta import (
     Action,
@@ -75,6 +78,100 @@ def test_times_of_int96_that_arrow_22_wrote_are_read(kind: str, tmp_path: Path) 
         dt.datetime,
         type(None),
     }
+
+
+def _nested(column: pa.Array, within: str) -> pa.Array:
+    """The values as they are, or each in a struct or a list."""
+    if within == "struct":
+        return pa.StructArray.from_arrays([column], ["t"])
+    if within == "list":
+        return pa.ListArray.from_arrays(pa.array(range(len(column) + 1), pa.int32()), column)
+    return column
+
+
+def _nested_kind(kind: str, within: str) -> Any:
+    if within == "struct":
+        return {"type": "struct", "fields": [field("t", kind)]}
+    if within == "list":
+        return {"type": "array", "elementType": kind, "containsNull": True}
+    return kind
+
+
+@pytest.mark.parametrize("within", ["flat", "struct", "list"])
+@pytest.mark.parametrize(("kind", "zone"), [("timestamp", "UTC"), ("timestamp_ntz", None)])
+def test_of_nanoseconds_that_are_no_int96_no_digit_is_lost(
+    kind: str, zone: str | None, within: str, tmp_path: Path
+) -> None:
+    """Tables have microseconds (PROTOCOL.md, "Primitive Types"); Spark refuses such a file.
+
+    delta-kernel-rs cuts its digits off, which we did.
+    """
+    whole = [1_700_000_000_123_456_000, None, -1000]
+    for name, numbers in (("whole", whole), ("after", [1]), ("before", [0, None, -999])):
+        times = pa.array(numbers, pa.int64()).cast(pa.timestamp("ns", zone))
+        add = add_rows(_folder(tmp_path / name) / "a", pa.table({"c": _nested(times, within)}))
+        table = make(tmp_path / name, [field("c", _nested_kind(kind, within))], add)
+        if name == "whole":
+            [found] = rows_of_table(table)["c"].chunks
+            micros = times.cast(pa.timestamp("us", zone))
+            assert found.equals(_nested(micros, within).cast(found.type))
+            continue
+        with pytest.raises(InputError, match=r"column 'c.*' does not fit timestamp\[us"):
+            rows_of_table(table)
+        with pytest.raises(InputError, match="does not fit"):
+            DeltaTable(table).scan(filter=pc.field("c").is_valid()).lazy().collect()
+
+
+@pytest.mark.parametrize("kind", ["timestamp", "timestamp_ntz"])
+def test_digits_below_a_microsecond_of_int96_are_cut_off(kind: str, tmp_path: Path) -> None:
+    """As Spark does; Arrow writes them of nanoseconds with `flavor="spark"`."""
+    times = pa.array([1_999, None, -1_001], pa.timestamp("ns"))
+    file = _folder(tmp_path) / "a"
+    how: Any = {"use_dictionary": False, "compression": "none"}
+    pq.write_table(pa.table({"c": times}), file, use_deprecated_int96_timestamps=True, **how)
+    as_arrow_22(file, times)
+    make(tmp_path, [field("c", kind)], add_file(file))
+    assert rows_of_table(tmp_path)["c"].cast(pa.int64()).to_pylist() == [1, None, -1]
+
+
+@pytest.mark.parametrize(
+    ("stats", "is_read"),
+    [
+        ({"nullCount": {"v": 5}, "tightBounds": True}, True),
+        ({"nullCount": {"v": 5}}, True),
+        ({"nullCount": {"v": 8}, "tightBounds": False}, True),
+        ({"nullCount": {"v": 2}, "tightBounds": False}, True),
+        ({"nullCount": {"v": 4}, "tightBounds": True}, False),
+        ({"nullCount": {"v": 0}, "tightBounds": False}, False),
+        ({"nullCount": {"s": {"v": 5}}}, True),
+        ({"nullCount": {"s": {"v": 4}}}, False),
+    ],
+)
+def test_nulls_that_are_counted_beside_a_vector_are_those_of_rows_that_are_left(
+    stats: dict[str, Any], is_read: bool, tmp_path: Path
+) -> None:
+    """So tight statistics count them; wide ones tell by 0 and by all rows alone.
+
+    PROTOCOL.md, "Per-file Statistics"; Delta's `updateStatsToWideBounds` takes either for such.
+    """
+    vector = {"storageType": "i", "pathOrInlineDv": z85(VECTOR), "sizeInBytes": len(VECTOR)}
+    add = add_rows(
+        _folder(tmp_path) / "a",
+        pa.table({"id": pa.array(range(8), pa.int64())}),
+        stats=json.dumps({"numRecords": 8, **stats}),
+        deletionVector={**vector, "cardinality": 3},
+    )
+    struct = {"type": "struct", "fields": [field("v")]}
+    fields = [field("id"), field("v"), {**field("s"), "type": struct}]
+    commit(tmp_path, 0, protocol("deletionVectors"), metadata(*fields), add)
+    if not is_read:
+        with pytest.raises(InputError, match=r"it lacks the column '[vs]', of which the log says"):
+            rows_of_table(tmp_path)
+        return
+    rows = rows_of_table(tmp_path)
+    assert rows["id"].to_pylist() == [0, 1, 3, 4, 6]
+    assert rows["v"].null_count == rows["s"].null_count == 5
+    assert DeltaTable(tmp_path).scan(filter=pc.field("v").is_null()).count_rows() == 5
 
 
 @pytest.mark.parametrize("within", ["flat", "struct", "list"])

@@ -165,7 +165,7 @@ def test_times_beyond_a_finer_unit_are_refused(
             resolve_column(pa.array([None, beyond], have), field, rules, "file")
 
 
-_OF_SPARK = [LOSSLESS, DeltaTypes(widens=False), HUDI_TYPES, PaimonTypes()]
+_OF_SPARK = [LOSSLESS, DeltaTypes(widens=False).of_int96(), HUDI_TYPES, PaimonTypes()]
 
 
 @pytest.mark.parametrize("rules", _OF_SPARK)

@@ -18,8 +18,9 @@ _HELD = {
     "double": r"float|double|u?int(8|16|32)",
     "boolean": "bool",
     "date": "date32.*",
-    "timestamp": "timestamp.*",
-    "timestamp_ntz": "timestamp.*|date32.*",
+    # Nanoseconds without a zone are those of INT96, too.
+    "timestamp": r"timestamp\[([mu]s.*|ns)\]",
+    "timestamp_ntz": r"timestamp\[([mu]s.*|ns)\]|date32.*",
     "decimal.*": r"decimal.*|u?int\d+",
     "variant": "struct.*|extension.*",
 }
