@@ -350,6 +350,19 @@ def test_sidecars_may_be_told_with_their_folder(tmp_path: Path) -> None:
             rows_of_table(table)
 
 
+def test_names_of_sidecars_are_percent_encoded(tmp_path: Path) -> None:
+    """PROTOCOL.md, "Sidecar File Information": a URI-encoded path, as in any other action."""
+    table = unpack_delta("checkpoint-v2-json", tmp_path)
+    whole = rows_of_table(table).sort_by("k")
+    [top] = table.glob("_delta_log/*.checkpoint.*.json")
+    for file in table.glob("_delta_log/_sidecars/*.parquet"):
+        file.rename(file.with_name(f"a b%20+{file.name}"))
+        text = top.read_text(encoding="utf-8")
+        top.write_text(text.replace(f'"{file.name}"', f'"a%20b%2520+{file.name}"'))
+    (table / "_delta_log" / f"{0:020}.json").unlink()
+    assert rows_of_table(table).sort_by("k") == whole
+
+
 def test_what_a_catalog_says_counts_more_than_what_is_published(tmp_path: Path) -> None:
     """PROTOCOL.md, "Reading Catalog-managed Tables": its commits, and none that is newer."""
     table = _folder(tmp_path / "t")

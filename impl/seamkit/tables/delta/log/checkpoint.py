@@ -27,6 +27,7 @@ from seamkit.tables.delta.log.actions import (
     Metadata,
     Protocol,
     add_file,
+    canonical,
     changed_file,
     changes_data,
     metadata,
@@ -81,7 +82,7 @@ def checkpoint_actions(
             match = _SIDECAR.fullmatch(sidecar) if isinstance(sidecar, str) else None
             if match is None:
                 raise InputError(f"{where}: {sidecar!r} is no name of a sidecar")
-            sidecars.append(f"{_SIDECARS}/{match[1]}")
+            sidecars.append(f"{_SIDECARS}/{canonical(match[1])}")
             yield from in_parquet(storage, sidecars[-1], content.get("sizeInBytes"))
 
 
