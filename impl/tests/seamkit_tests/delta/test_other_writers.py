@@ -498,6 +498,7 @@ def test_commits_stand_where_they_say(tmp_path: Path) -> None:
 
 
 _ODD: list[Any] = [None, True, 1, -1, 1.5, "", "x", [], [{}], ["a"], [["a", "b"]], {}, {"a": 1}]
+_ODD += [2**63, -(2**63), 2**99]
 
 
 @pytest.mark.filterwarnings("ignore::seambase.scan.TableWarning")
@@ -519,6 +520,46 @@ def test_no_value_of_a_field_is_an_error_of_another_kind(tmp_path: Path) -> None
                 _commit(table, 0, *edited)
                 with contextlib.suppress(SeambenchError):
                     DeltaTable(str(table)).scan().to_table()
+
+
+@pytest.mark.parametrize("number", [2**63 - 1, 2**63, -(2**63), 2**99])
+@pytest.mark.parametrize(
+    "field",
+    ["baseRowId", "defaultRowCommitVersion", "size", "inCommitTimestamp", "readVersion"],
+)
+@pytest.mark.filterwarnings("ignore::seambase.scan.TableWarning")
+def test_numbers_beyond_64_bits_are_refused_as_such(
+    field: str, number: int, tmp_path: Path
+) -> None:
+    """Where they are asked for, too: ids of rows, times of commits, changes."""
+    table, tracking = tmp_path / "t", "delta.rowTracking.materializedRow"
+    configuration = {
+        **{f"delta.enable{name}": "true" for name in ("RowTracking", "ChangeDataFeed")},
+        "delta.enableInCommitTimestamps": "true",
+        f"{tracking}IdColumnName": "_i",
+        f"{tracking}CommitVersionColumnName": "_v",
+    }
+    add = _data(table, "a", 1)
+    info = {"operation": "WRITE", "inCommitTimestamp": 1, "readVersion": -1}
+    add["add"].update(baseRowId=1, defaultRowCommitVersion=1)
+    told = _protocol("rowTracking", "inCommitTimestamp")
+    told["protocol"]["readerFeatures"] = []
+    actions = [{"commitInfo": info}, told, _metadata(configuration=configuration), add]
+    for action in actions:
+        [content] = action.values()
+        if field in content:
+            content[field] = number
+    _commit(table, 0, *actions)
+    ways: list[dict[str, Any]] = [
+        {"columns": ["id", "_row_id", "_row_commit_version"]},
+        {"as_of": "2200-01-01"},
+        {"query": "cdc"},
+    ]
+    for how in ways:
+        with contextlib.suppress(SeambenchError):
+            DeltaTable(str(table)).scan(**how).to_table()
+    with contextlib.suppress(SeambenchError):
+        DeltaTable(str(table)).history()
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from seamkit.files.storage import WHOLE, Storage, json_object
 
 _LOCAL = re.compile(r"file:(//)?(?=/(?!/))", re.IGNORECASE)
 _BROKEN_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_LAST = (1 << 63) - 1  # of Delta's long numbers
 
 
 def canonical(path: str) -> str:
@@ -222,6 +223,16 @@ def changes_data(content: Mapping[str, Any], where: str) -> bool:
     return flag
 
 
+def stated_millis(info: Mapping[str, Any], where: str) -> int | None:
+    """The time that a `commitInfo` states, in milliseconds since 1970; None if it states none."""
+    millis = info.get("inCommitTimestamp")
+    if not isinstance(millis, int):
+        return None
+    if abs(millis) > _LAST // 1000:
+        raise InputError(f"{where}: the field inCommitTimestamp is {millis}, which is no time")
+    return millis
+
+
 def removed_key(content: Mapping[str, Any], where: str) -> FileKey:
     """The logical file that the action `remove` takes out."""
     vector = _vector(content, where)
@@ -276,7 +287,7 @@ def _text(content: Mapping[str, Any], name: str, where: str) -> str:
 
 def _number(content: Mapping[str, Any], name: str, where: str) -> int:
     value = content.get(name)
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _LAST:
         raise InputError(f"{where}: the field {name} is {value!r}, no whole number from 0 on")
     return value
 
