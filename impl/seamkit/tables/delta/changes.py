@@ -70,7 +70,9 @@ class ChangeFeed:
         planner = Planner(files, self.protocol, self.schema)
         for commit in self.commits:
             version = pa.scalar(commit.version, pa.int64())
-            moment = pa.scalar(times[commit.version] * 1000, FEED_COLUMNS.field(2).type)
+            # As Spark has it; the newest version need not know of times that were stated once.
+            millis = times[commit.version] if commit.millis is None else commit.millis
+            moment = pa.scalar(millis * 1000, FEED_COLUMNS.field(2).type)
             known = dict(zip(FEED_COLUMNS.names[1:], (version, moment), strict=True))
             for file in commit.feed:
                 yield planner.unit(file, None, "a file of changes", known=known, own=[_OWN_KIND])

@@ -21,7 +21,7 @@ from seamkit.scan.units import ReadPlan
 from seamkit.tables.delta.changes import FEED_COLUMNS, load_feed
 from seamkit.tables.delta.log.actions import TableFiles
 from seamkit.tables.delta.log.folder import list_log
-from seamkit.tables.delta.log.history import CommitTimes, stated_operation
+from seamkit.tables.delta.log.history import CommitTimes, first_stated, stated_operation
 from seamkit.tables.delta.log.snapshot import Snapshot, load_snapshot
 from seamkit.tables.delta.planning import Planner, row_tracking
 from seamkit.tables.delta.schema import TableSchema, table_schema
@@ -70,7 +70,10 @@ class DeltaTable(FolderTable):
 
     @property
     def _times(self) -> CommitTimes:
-        return CommitTimes(self._log, lambda: self._newest.metadata.configuration)
+        return CommitTimes(
+            self._log,
+            lambda: first_stated(self._newest.protocol, self._newest.metadata.configuration),
+        )
 
     @property
     def version(self) -> int:
@@ -195,7 +198,9 @@ class DeltaTable(FolderTable):
         if not window:
             return ReadPlan(root, _with_columns(self.schema, FEED_COLUMNS), [], "no version")
         feed = load_feed(self._log, window)
-        times = dict(self._times.listed(window[-1]))
+        # Those of files, where a commit states none.
+        lacks = any(commit.millis is None for commit in feed.commits)
+        times = dict(self._times.listed(window[-1])) if lacks else {}
         units = list(feed.units(self._files, times))
         warnings: Sequence[ScanWarning] = ()
         if window[-1] == self.version:

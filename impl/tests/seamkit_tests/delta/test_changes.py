@@ -25,6 +25,7 @@ from seamkit_tests.samples.delta_tables import (
 #: A table whose commits state their times, and the first that does: those times are still the ones
 #: that Spark read. Times of files are not.
 STATED, STATED_FROM = "feed-times", 2
+_SINCE = "delta.inCommitTimestampEnablementVersion"
 
 
 def _witnessed() -> Iterator[tuple[str, int, int, dict[str, Any]]]:
@@ -175,6 +176,35 @@ def test_vectors_of_a_window_count_though_the_table_has_dropped_them(tmp_path: P
     edit_actions(table, 1, forget)
     with pytest.raises(InputError, match="lacks the feature 'deletionVectors'"):
         rows_of_table(table, query="cdc", begin=0, end=3)
+
+
+@pytest.mark.parametrize(
+    "change", [{"delta.enableInCommitTimestamps": "false"}, {_SINCE: None}, {_SINCE: "99"}]
+)
+def test_a_change_has_the_time_that_its_commit_states(
+    change: dict[str, str | None], tmp_path: Path
+) -> None:
+    """PROTOCOL.md, "Add CDC File", and Delta's `CDCReader`: whatever the newest version says.
+
+    Later versions may state none any more; where a table was replaced, Delta 3.3.2 forgets since
+    when they do (delta#4766).
+    """
+    table = unpack_delta(STATED, tmp_path)
+    how: dict[str, Any] = {"query": "cdc", "begin": STATED_FROM}
+    before, last = rows_of_table(table, **how), DeltaTable(str(table)).version
+    actions = [
+        json.loads(line)
+        for version in range(last + 1)
+        for line in commit_path(table, version).read_text(encoding="utf-8").splitlines()
+    ]
+    [*_, told] = [action["metaData"] for action in actions if "metaData" in action]
+    stated = {**told["configuration"], **change}
+    told["configuration"] = {name: text for name, text in stated.items() if text is not None}
+    info = {"operation": "SET TBLPROPERTIES", "inCommitTimestamp": 2**42}
+    made_delta.commit(table, last + 1, {"commitInfo": info}, {"metaData": told})
+    after = rows_of_table(table, **how)
+    assert len(set(before["_commit_timestamp"].to_pylist())) > 1
+    assert after == before
 
 
 def test_a_merge_that_counts_no_row_changed_none(feed: Path) -> None:

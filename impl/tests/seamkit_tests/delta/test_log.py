@@ -83,6 +83,36 @@ def test_times_before_and_after_they_were_stated(tmp_path: Path) -> None:
     assert _ks(table, as_of="2024-01-01T00:01:00Z") == [1, 2]
 
 
+def test_times_are_found_though_a_table_forgot_since_when_they_are_stated(tmp_path: Path) -> None:
+    """Delta 3.3.2 drops both properties when the table is replaced (delta#4766).
+
+    Spark reads the newest versions at their times, and no version before.
+    """
+    table = unpack_delta("travel-by-file-times", tmp_path)
+    stated = {
+        version: json.loads(commit_path(table, version).read_text().splitlines()[0])
+        for version in (3, 4)
+    }
+    moments = {
+        version: dt.datetime.fromtimestamp(one["commitInfo"]["inCommitTimestamp"] / 1000, dt.UTC)
+        for version, one in stated.items()
+    }
+
+    def forget(action: dict[str, Any]) -> None:
+        if "metaData" in action:
+            for what in ("Version", "Timestamp"):
+                del action["metaData"]["configuration"][f"delta.inCommitTimestampEnablement{what}"]
+
+    edit_actions(table, 3, forget)
+    for crc in (table / "_delta_log").glob("*.crc"):
+        crc.unlink()
+    assert _ks(table, as_of=moments[4]) == [1, 2, 3]
+    assert _ks(table, as_of=moments[4] - dt.timedelta(milliseconds=1)) == [1, 2]
+    assert _ks(table, as_of=moments[3]) == [1, 2]
+    with pytest.raises(InputError, match="the commit does not state its time"):
+        _ks(table, as_of=moments[3] - dt.timedelta(milliseconds=1))
+
+
 @pytest.mark.parametrize("as_of", ["", "yesterday", "1.5", "-1"])
 def test_neither_a_version_nor_a_time(tmp_path: Path, as_of: str) -> None:
     """Refused before anything is read."""

@@ -33,6 +33,7 @@ from seamkit.tables.delta.log.actions import (
     metadata,
     parse_line,
     protocol,
+    stated_millis,
 )
 from seamkit.tables.delta.log.adds import adds_of_checkpoint, adds_of_lines, those_of
 from seamkit.tables.delta.log.folder import LOG, Checkpoint
@@ -171,6 +172,7 @@ class Commit:
         metadata: schema and properties, if it changes them.
         protocol: what is asked of readers, if it changes that.
         is_void: whether it says that it changed no row (a merge that matched none).
+        millis: since 1970, the time that it states; None if it states none.
     """
 
     version: int
@@ -180,6 +182,7 @@ class Commit:
     metadata: Metadata | None = None
     protocol: Protocol | None = None
     is_void: bool = False
+    millis: int | None = None
 
 
 def load_commit(storage: Storage, path: str, version: int) -> Commit:
@@ -198,7 +201,7 @@ def load_commit(storage: Storage, path: str, version: int) -> Commit:
         elif name == "protocol":
             commit.protocol = protocol(content, where)
         elif name == "commitInfo":
-            commit.is_void = _is_void(content)
+            commit.is_void, commit.millis = _is_void(content), stated_millis(content, where)
     if not commit.feed and not commit.is_void:
         commit.removes = [changed_file(content, where) for content, where in removes]
     return commit

@@ -19,7 +19,7 @@ from typing import Any
 from seambase.errors import InputError, UsageError
 from seambase.scan import ScanWarning
 from seamkit.files.storage import Storage
-from seamkit.tables.delta.log.actions import parse_line
+from seamkit.tables.delta.log.actions import Protocol, parse_line, stated_millis
 from seamkit.tables.delta.log.folder import LOG, LogFolder
 from seamkit.tables.table import micros, too_early
 
@@ -65,8 +65,8 @@ class History:
                 reason = f"the commit's txnId is that of {self._transactions[transaction]}"
                 self.warnings.append(ScanWarning(where, -1, reason))
             self._transactions[transaction] = where
-        millis = info.get("inCommitTimestamp")
-        if isinstance(millis, int):
+        millis = stated_millis(info, where)
+        if millis is not None:
             self._take_time(int(match[1]), millis, where)
         metrics = info.get("operationMetrics")
         words = _WRITTEN if changes else (*_WRITTEN, *_WITH_CHANGES)
@@ -87,12 +87,11 @@ class History:
         self.millis = millis if self.millis is None else self.millis
         self._times.append((version, millis, where))
 
-    def check_times(self, configuration: Mapping[str, str]) -> None:
-        """Warn of commits whose time is not later than that of the commit before.
+    def check_times(self, first: int | None) -> None:
+        """Warn of commits, from the `first` that states its time, that are not later than another.
 
         The time must grow (PROTOCOL.md, "In-Commit Timestamps"), and `as_of` relies on it.
         """
-        first = first_stated(configuration)
         for (_, millis, where), (version, before, _) in itertools.pairwise(self._times):
             if first is not None and version >= first and millis <= before:
                 reason = (
@@ -101,9 +100,10 @@ class History:
                 self.warnings.append(ScanWarning(where, -1, reason))
 
 
-def first_stated(configuration: Mapping[str, str]) -> int | None:
-    """The first version whose commit states its time; None if none does."""
-    if configuration.get("delta.enableInCommitTimestamps", "false").lower() != "true":
+def first_stated(protocol: Protocol, configuration: Mapping[str, str]) -> int | None:
+    """The first version whose commit states its time; None if none does, be the property set."""
+    is_on = configuration.get("delta.enableInCommitTimestamps", "false").lower() == "true"
+    if not is_on or "inCommitTimestamp" not in protocol.writer_features:
         return None
     text = configuration.get("delta.inCommitTimestampEnablementVersion", "0")
     return int(text) if text.isdigit() else 0
@@ -114,15 +114,15 @@ class CommitTimes:
     """When the versions of a log were committed.
 
     Attributes:
-        configuration: gives the newest version's properties, for which a log is replayed.
+        stated_from: gives what `first_stated` says of the newest version: a log is replayed for it.
     """
 
     folder: LogFolder
-    configuration: Callable[[], Mapping[str, str]]
+    stated_from: Callable[[], int | None]
 
     def listed(self, last: int | None = None) -> Iterator[tuple[int, int]]:
         """Versions up to one and the milliseconds since 1970 of their commits, oldest first."""
-        folder, stated_from = self.folder, first_stated(self.configuration())
+        folder, stated_from = self.folder, self.stated_from()
         before = None
         for version in sorted(folder.commits):
             if last is not None and version > last:
@@ -164,9 +164,16 @@ class CommitTimes:
     def _newest_at(self, moment: dt.datetime) -> int | None:
         """The newest version that is not younger than a moment; None if all are."""
         folder, latest, found = self.folder, micros(moment), None
-        for version, millis in self.listed():
-            if millis * 1000 <= latest:
-                found = version
+        stated_from = self.stated_from()
+        if stated_from is not None:
+            # They grow. The newest is looked at first: where a table was replaced, Delta 3.3.2
+            # forgets since when there are any, and older commits seem to state theirs, too.
+            newest = sorted((v for v in folder.commits if v >= stated_from), reverse=True)
+            times = ((v, _stated(folder.storage, folder.commits[v])) for v in newest)
+            found = next((v for v, millis in times if millis * 1000 <= latest), None)
+        if found is None:
+            for version, millis in self.listed():
+                found = version if millis * 1000 <= latest else found
         if found is not None and found < folder.newest and found + 1 not in folder.commits:
             raise InputError(
                 f"{folder.root}/{LOG}: the commit of version {found + 1} is missing, so which "
@@ -179,8 +186,8 @@ def _stated(storage: Storage, path: str) -> int:
     where = f"{storage.full(path)}, line 1"
     line = storage.read(path).partition(b"\n")[0]
     name, content = parse_line(line, where)
-    time: Any = content.get("inCommitTimestamp") if name == "commitInfo" else None
-    if not isinstance(time, int):
+    time = stated_millis(content, where) if name == "commitInfo" else None
+    if time is None:
         raise InputError(f"{where}: the commit does not state its time, as the table says it does")
     return time
 

@@ -29,7 +29,7 @@ from seamkit.tables.delta.log.actions import (
 from seamkit.tables.delta.log.adds import AddedFiles
 from seamkit.tables.delta.log.checkpoint import Action, checkpoint_actions, json_actions
 from seamkit.tables.delta.log.folder import LOG, Checkpoint, LogFolder, Segment
-from seamkit.tables.delta.log.history import History
+from seamkit.tables.delta.log.history import History, first_stated
 
 
 @dataclass(frozen=True)
@@ -223,7 +223,7 @@ def _replayed(
         raise InputError(f"{storage.root}/{LOG}: version {segment.version} has no {what}")
     if unmatched:
         replay.history.warnings.append(_never_added(unmatched))
-    replay.history.check_times(replay.metadata.configuration)
+    replay.history.check_times(first_stated(replay.protocol, replay.metadata.configuration))
     files = _in_order(replay.live, storage, segment)
     history = replay.history
     return Snapshot(
