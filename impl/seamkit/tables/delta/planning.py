@@ -342,23 +342,24 @@ class RowTracking:
 
 
 def row_tracking(
-    configuration: Mapping[str, str], schema: TableSchema, root: str
+    protocol: Protocol, configuration: Mapping[str, str], schema: TableSchema
 ) -> RowTracking | None:
     """What a table says of the ids of its rows; None where it keeps none.
 
-    A column of its own under such a name counts.
+    Where only the property is set it keeps none. A column of its own under such a name counts, and
+    one that files have under no name is not shown.
     """
-    if configuration.get("delta.enableRowTracking", "false").lower() != "true":
+    is_on = configuration.get("delta.enableRowTracking", "false").lower() == "true"
+    if not is_on or "rowTracking" not in protocol.writer_features:
         return None
-    fields = []
-    for name, key in _PROPERTIES.items():
-        if name in schema.arrow.names:
-            continue
-        physical = configuration.get(key)
-        if not physical:
-            raise InputError(f"{root}: rows have ids, and the property {key} is missing")
-        fields.append(Field(name, physical, None, pa.int64()))
-    return RowTracking(fields)
+    named = {name: configuration.get(key) for name, key in _PROPERTIES.items()}
+    return RowTracking(
+        [
+            Field(name, physical, None, pa.int64())
+            for name, physical in named.items()
+            if physical and name not in schema.arrow.names
+        ]
+    )
 
 
 def find_with_row_ids(

@@ -174,7 +174,7 @@ class DeltaTable(FolderTable):
     @gc_paused()
     def _plan(self, snapshot: Snapshot, schema: TableSchema) -> ReadPlan:
         root = self._storage.root
-        tracking = row_tracking(snapshot.metadata.configuration, schema, root)
+        tracking = row_tracking(snapshot.protocol, snapshot.metadata.configuration, schema)
         planner = Planner(self._files, snapshot.protocol, schema, tracking)
         units = planner.units(snapshot.files)
         hidden = () if tracking is None else tracking.fields

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import json
+import os
 import random
 import uuid
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from seambase.errors import InputError, RefusedError
+from seambase.errors import InputError, RefusedError, UsageError
 from seamkit.tables.delta.table import DeltaTable
 from seamkit_tests.delta.test_vectors import VECTOR
 from seamkit_tests.files.test_base_reader import as_arrow_22
@@ -401,3 +402,75 @@ def test_nulls_that_are_counted_of_a_partition_column_ask_no_file_for_it(tmp_pat
     add = add_rows(_folder(tmp_path) / "a", pa.table({"id": pa.array([7], pa.int64())}), **told)
     make(tmp_path, [field("id"), field("p")], add, partitionColumns=["p"])
     assert rows_of_table(tmp_path).to_pylist() == [{"id": 7, "p": 3}]
+
+
+_OF_ROWS = ("Id", "CommitVersion")
+
+
+@pytest.mark.parametrize("feature", [None, "rowTracking"])
+def test_rows_have_no_ids_where_the_property_alone_says_so(
+    feature: str | None, tmp_path: Path
+) -> None:
+    """They need a feature and names of columns (PROTOCOL.md, "Row Tracking"); rows do not.
+
+    Spark reads a table that lacks the names, and refuses one without the feature.
+    """
+    add = add_rows(_folder(tmp_path) / "a", pa.table({"id": pa.array([7], pa.int64())}))
+    told = protocol()
+    if feature is not None:
+        told["protocol"] |= {"minWriterVersion": 7, "writerFeatures": [feature, "domainMetadata"]}
+    on = {"delta.enableRowTracking": "true"}
+    if feature is None:
+        on |= {f"delta.rowTracking.materializedRow{name}ColumnName": "_x" for name in _OF_ROWS}
+    commit(tmp_path, 0, told, metadata(configuration=on), add)
+    assert rows_of_table(tmp_path).to_pylist() == [{"id": 7}]
+    with pytest.raises(UsageError, match="_row_id"):
+        DeltaTable(tmp_path).scan(["_row_id"])
+
+
+def test_commits_state_no_times_where_the_property_alone_says_so(tmp_path: Path) -> None:
+    """That needs a feature (PROTOCOL.md, "In-Commit Timestamps"); times of files count then.
+
+    As delta-kernel-rs has it.
+    """
+    add = add_rows(_folder(tmp_path) / "a", pa.table({"id": pa.array([7], pa.int64())}))
+    on = {"configuration": {"delta.enableInCommitTimestamps": "true"}}
+    commit(tmp_path, 0, protocol(), metadata(**on), add)
+    os.utime(commit(tmp_path, 1, {"remove": {"path": "a", "dataChange": True}}), (2**32, 2**32))
+    found = DeltaTable(tmp_path)
+    told = [state.time for state in found.history()]
+    assert dt.datetime.fromtimestamp(2**32, dt.UTC) in told
+    assert rows_of_table(tmp_path, as_of=dt.datetime.now(dt.UTC)).num_rows == 1
+    assert rows_of_table(tmp_path, as_of="2200-01-01").num_rows == 0
+
+
+_TO_NUMBER = {"type": "map", "keyType": "string", "valueType": "long", "valueContainsNull": True}
+_MAPS = {"type": "array", "elementType": _TO_NUMBER, "containsNull": True}
+
+
+@pytest.mark.parametrize(("kind", "is_map"), [(_TO_NUMBER, True), (_MAPS, True), ("long", False)])
+@pytest.mark.parametrize("held", [True, False])
+def test_nulls_of_maps_are_none_of_columns_that_are_called_as_their_parts(
+    kind: Any, is_map: bool, held: bool, tmp_path: Path
+) -> None:
+    """delta-rs up to 1.6.1 tells those of a map's keys and values under these names.
+
+    Spark reads such tables; where it looks for nulls it passes over the file (Delta 3.3.2).
+    """
+    count = {"id": 0, "key": 0, "value": 0}
+    columns: dict[str, Any] = {"id": pa.array([1, 2], pa.int64())}
+    if held:
+        columns |= {"key": pa.array([None, "k"]), "value": pa.array([7, None], pa.int64())}
+    told = json.dumps({"numRecords": 2, "minValues": {"value": 7}, "nullCount": count})
+    add = add_rows(_folder(tmp_path) / "a", pa.table(columns), stats=told)
+    further = [field("key", "string"), field("value"), {**field("m"), "type": kind}]
+    make(tmp_path, [field("id"), *further], add)
+    if not is_map:
+        with pytest.raises(InputError, match="the log says"):
+            rows_of_table(tmp_path)
+        return
+    assert rows_of_table(tmp_path)["id"].to_pylist() == [1, 2]
+    for name, ids in (("key", [1]), ("value", [2])):
+        rows = rows_of_table(tmp_path, filter=pc.field(name).is_null())
+        assert rows["id"].to_pylist() == (ids if held else [1, 2])
+    assert DeltaTable(tmp_path).scan(filter=pc.field("id").is_null()).count_rows() == 0
