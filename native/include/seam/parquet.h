@@ -94,8 +94,8 @@ enum { SEAM_PARQUET_PAGE_BYTES = 6 };
 /* Reads an OffsetIndex of a chunk that has the bytes from `begin` up to `end` of its file, and
  * `n_rows` rows. `pages` has room for `size_bytes / SEAM_PARQUET_PAGE_BYTES`.
  *
- * SEAM_BAD_INPUT: it ends early, has no page, a page lies outside the chunk or before the end of
- * the one before it, or first rows do not rise from 0 below `n_rows`. */
+ * SEAM_BAD_INPUT: it ends early, a page lies outside the chunk or before the end of the one before
+ * it, or first rows do not rise from 0 below `n_rows`. */
 int seam_parquet_offset_index(const uint8_t *data, int64_t size_bytes, int64_t begin, int64_t end,
                               int64_t n_rows, struct seam_parquet_page *pages, int64_t *n_pages,
                               struct seam_error *error);

@@ -96,9 +96,6 @@ int seam_parquet_offset_index(const uint8_t *data, int64_t size_bytes, int64_t b
     struct offsets offsets = {begin, end, n_rows, size_bytes / SEAM_PARQUET_PAGE_BYTES, pages, 0};
     int code = compact_struct(&in, read_offsets, &offsets);
     *n_pages = offsets.n_pages;
-    if (code == SEAM_OK && !offsets.n_pages) {
-        return compact_fail(&in, SEAM_BAD_INPUT, "page_locations: there are none");
-    }
     return code;
 }
 

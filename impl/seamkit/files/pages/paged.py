@@ -355,7 +355,7 @@ class PagedFile:
         }
 
     def _column(self, name: str, row_group: int) -> _Column | None:
-        """A column chunk with its pages; None if it has no offset index, or has nesting."""
+        """A column chunk with its pages; None if no index has any, or it has nesting."""
         number = self._numbers.get(name)
         if number is None:
             return None
@@ -374,7 +374,8 @@ class PagedFile:
             lambda lengths: _BYTES_A_PAGE * len(lengths),
             *("pages", row_group, number),
         )
-        return _Column(name, number, begin, pages)
+        # Rust's library 42 told no page of a chunk of nothing but nulls.
+        return _Column(name, number, begin, pages) if len(pages) else None
 
     def _chunk_places(self, row_group: int, number: int) -> ChunkPlaces | None:
         if not self._footer.row_group(row_group).column(number).has_offset_index:

@@ -386,7 +386,6 @@ def _zigzag(value: int) -> bytes:
         ("first_row_index: it does not rise from 0", [(4, 90, 50)]),
         ("first_row_index: it does not rise from 0", [(4, 90, 0), (94, 90, 0)]),
         ("first_row_index: beyond the row group's rows", [(4, 90, 0), (94, 90, 1000)]),
-        ("page_locations: there are none", []),
         ("column index: a list has another length", [(4, 90, 0), (94, 90, 50)]),
     ],
 )
@@ -407,6 +406,22 @@ def test_an_index_that_contradicts_the_file_is_refused(
     at = re.search(r"at byte (\d+)", str(met.value))
     assert at is not None
     assert 0 < int(at[1]) - own[0] < own[1]
+
+
+@pytest.mark.parametrize("column", [0, 1])
+def test_an_index_without_pages_says_nothing(column: int, tmp_path: Path) -> None:
+    """Rust's library 42 wrote such of chunks of nulls alone (arrow-rs#4459): rows are read."""
+    path, table = tmp_path / "a", pa.table({"v": range(300), "n": pa.nulls(300, pa.int64())})
+    _write(path, table, use_dictionary=False, compression="none")
+    whole, footer = path.read_bytes(), pq.read_metadata(path)
+    offset, _ = find_places(pa.BufferReader(whole), footer, "a").groups[0][column].offset_index
+    path.write_bytes(whole[:offset] + b"\x19\x0c\0" + whole[offset + 3 :])
+    reader = ParquetReader(Storage(str(tmp_path)), "a")
+    row = {"v": 107, "n": None}
+    for test, tested in ((pc.field("v") == 107, ["v"]), (pc.field("n").is_null(), ["n"])):
+        read = _read(reader, test, tested, ["v", "n"]).to_pylist()
+        assert row in read
+        assert len(read) == (1 if tested == ["v"] else 300)
 
 
 def test_an_index_whose_sizes_lack_headers_is_passed_over(tmp_path: Path) -> None:
