@@ -74,9 +74,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size) {
         return 0;
     }
     const uint8_t how = input[1];
+    const uint8_t path[] = {'a', '.', 'b'};
     const struct seam_parquet_leaf leaves[] = {
-        {.physical_type = how & 7, .max_repetition = how >> 3 & 1, .value_bytes = 4},
-        {.physical_type = SEAM_PARQUET_BYTE_ARRAY, .max_definition = 1},
+        {.physical_type = how & 7,
+         .max_repetition = how >> 3 & 1,
+         .value_bytes = 4,
+         .path = path,
+         .path_bytes = 1},
+        {.physical_type = SEAM_PARQUET_BYTE_ARRAY,
+         .max_definition = 1,
+         .path = path,
+         .path_bytes = sizeof path},
     };
     int64_t n_leaves = 1 + (how >> 4 & 1), n = (int64_t)size - 2;
     int64_t spans[8];

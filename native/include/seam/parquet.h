@@ -22,6 +22,8 @@ struct seam_parquet_leaf {
     int32_t max_repetition;
     int32_t max_definition;
     int32_t value_bytes; /* what a value takes at least; 0 where lengths differ */
+    const uint8_t *path; /* the names that lead to it, with points between them */
+    int64_t path_bytes;
 };
 
 /* How a column's types are told, with what is below it. DuckDB 2.0 takes texts, dates, decimals,
@@ -47,16 +49,17 @@ struct seam_parquet_rules {
 };
 
 /* Checks the column chunks of a footer, FileMetaData without anything around it: every row group
- * has one of each leaf, with metadata that is not encrypted and of the leaf's type, whose
+ * has one of each leaf, with metadata that is not encrypted, of the leaf's type and path, whose
  * histograms of levels are missing or have one number a level, and which counts bytes of texts only
  * if it has some; bounds are whole values, or of a fixed length and cut, as arrow-rs has them
  * beyond 64 bytes, which readers take for whole ones: in `without_cut` fields of such statistics
  * have numbers that nobody knows, from the first such bound on; nulls are counted where there may
  * be some, and columns have as many values as rows, those with lists at least; what is not
- * compressed has one size; and every element of the schema is required, optional or repeated, and
- * tells a decimal alike as old readers know it and as new ones do. SEAM_BAD_INPUT: it breaks that
- * or ends early; SEAM_UNSUPPORTED: a chunk is encrypted, or in a codec that is not known. Offsets
- * of errors are those in `data`. */
+ * compressed has one size, and a row group not twice the bytes of its chunks; and every element of
+ * the schema is required, optional or repeated, and tells a decimal, an integer and the unit of a
+ * time alike as old readers know it and as new ones do. SEAM_BAD_INPUT: it breaks that or ends
+ * early; SEAM_UNSUPPORTED: a chunk is encrypted, or in a codec that is not known. Offsets of errors
+ * are those in `data`. */
 int seam_parquet_check_chunks(const uint8_t *data, int64_t size_bytes,
                               const struct seam_parquet_leaf *leaves,
                               const struct seam_parquet_rules *rules, struct seam_error *error);

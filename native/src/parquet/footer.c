@@ -3,6 +3,7 @@
 #include "compact.h"
 
 #include <stddef.h>
+#include <string.h>
 
 enum {
     MISSING = INT32_MIN,
@@ -42,6 +43,8 @@ enum {
     DECIMAL_PRECISION = 2,
     INTEGER_BITS = 1,
     INTEGER_IS_SIGNED = 2,
+    TIME_UNIT = 2, /* of times of day and of instants; a union, of which these are members */
+    UNIT_MICROS = 2,
     CONVERTED_UTF8 = 0, /* of the enum ConvertedType */
     CONVERTED_MAP = 1,
     CONVERTED_MAP_KEY_VALUE = 2,
@@ -49,6 +52,7 @@ enum {
     CONVERTED_ENUM = 4,
     CONVERTED_DECIMAL = 5,
     CONVERTED_DATE = 6,
+    CONVERTED_TIME_MILLIS = 7,
     CONVERTED_TIMESTAMP_MILLIS = 9,
     CONVERTED_TIMESTAMP_MICROS = 10,
     CONVERTED_UINT_8 = 11, /* to INT_64 */
@@ -59,10 +63,12 @@ enum {
     CONVERTED_INTERVAL = 21,
     GROUP_COLUMNS = 1,
     GROUP_ROWS = 3,
+    GROUP_COMPRESSED = 6,
     CHUNK_METADATA = 3,
     CHUNK_CRYPTO = 8,
     METADATA_TYPE = 1,
     METADATA_ENCODINGS = 2,
+    METADATA_PATH = 3,
     METADATA_CODEC = 4,
     METADATA_VALUES = 5,
     METADATA_UNCOMPRESSED = 6,
@@ -171,6 +177,34 @@ static int check_type(struct compact *in, const struct seam_parquet_leaf *leaf) 
     return SEAM_OK;
 }
 
+/* Readers find a chunk by the names that lead to it or by its number: both are of one column. A
+ * path without a letter says nothing, as Go's parquet-go leaves it where a writer is used again. */
+static int check_path(struct compact *in, const struct seam_parquet_leaf *leaf) {
+    int32_t type = 0;
+    uint64_t count = 0;
+    int64_t at = 0; /* in the leaf's path */
+    int is_same = 1, is_named = 0;
+    SEAM_TRY(compact_list_head(in, &type, &count));
+    if (count && type != BINARY) {
+        return compact_fail(in, SEAM_BAD_INPUT, "its path has parts that are no names");
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t size_bytes = 0;
+        SEAM_TRY(compact_varint(in, &size_bytes));
+        const uint8_t *name = in->data + in->at;
+        SEAM_TRY(compact_take(in, size_bytes));
+        is_same = is_same && (i == 0 || (at < leaf->path_bytes && leaf->path[at++] == '.')) &&
+                  size_bytes <= (uint64_t)(leaf->path_bytes - at) &&
+                  memcmp(leaf->path + at, name, size_bytes) == 0;
+        at += is_same ? (int64_t)size_bytes : 0;
+        is_named |= size_bytes > 0;
+    }
+    if (is_named && !(is_same && at == leaf->path_bytes)) {
+        return compact_fail(in, SEAM_BAD_INPUT, "its path is another than the schema's column has");
+    }
+    return SEAM_OK;
+}
+
 static int check_codec(struct compact *in, int64_t *codec) {
     SEAM_TRY(compact_integer(in, codec));
     if (*codec < 0 || *codec > MOST_CODEC) {
@@ -184,6 +218,7 @@ static int check_codec(struct compact *in, int64_t *codec) {
 struct values {
     int64_t flat;
     int64_t fewest_repeated;
+    uint64_t bytes; /* of the chunks, compressed */
 };
 
 static int count_values(struct compact *in, const struct seam_parquet_leaf *leaf,
@@ -294,6 +329,8 @@ static int check_metadata(struct compact *in, const struct seam_parquet_leaf *le
         if (field.number == METADATA_TYPE && field.type == INT32) {
             has_type = 1;
             code = check_type(in, leaf);
+        } else if (field.number == METADATA_PATH && field.type == LIST) {
+            code = check_path(in, leaf);
         } else if (field.number == METADATA_CODEC && field.type == INT32) {
             code = check_codec(in, &pages.codec);
         } else if (field.number == METADATA_VALUES && field.type == INT64) {
@@ -322,6 +359,7 @@ static int check_metadata(struct compact *in, const struct seam_parquet_leaf *le
     if (code || !has_type) {
         return code ? code : compact_fail(in, SEAM_BAD_INPUT, "it has no type");
     }
+    values->bytes += pages.compressed > 0 ? (uint64_t)pages.compressed : 0;
     return check_pages(in, leaf, &pages, rules, n_values);
 }
 
@@ -349,9 +387,9 @@ static int check_group(struct compact *in, const struct seam_parquet_leaf *leave
                        const struct seam_parquet_rules *rules) {
     int64_t n_leaves = rules->n_leaves;
     struct compact_field field = {0, 0};
-    struct values values = {-1, -1};
+    struct values values = {-1, -1, 0};
     uint64_t count = 0;
-    int64_t n_rows = -1;
+    int64_t n_rows = -1, n_bytes = 0;
     int code = compact_next_field(in, &field);
     while (code == SEAM_OK && field.type) {
         if (field.number == GROUP_COLUMNS) {
@@ -366,6 +404,8 @@ static int check_group(struct compact *in, const struct seam_parquet_leaf *leave
             in->column = -1;
         } else if (field.number == GROUP_ROWS && field.type == INT64) {
             code = compact_integer(in, &n_rows);
+        } else if (field.number == GROUP_COMPRESSED && field.type == INT64) {
+            code = compact_integer(in, &n_bytes);
         } else {
             code = compact_skip(in, field.type, 0, 0);
         }
@@ -378,6 +418,10 @@ static int check_group(struct compact *in, const struct seam_parquet_leaf *leave
     }
     if (code == SEAM_OK && count != (uint64_t)n_leaves) {
         return compact_fail(in, SEAM_BAD_INPUT, "a row group has no columns");
+    }
+    /* Spark reads a row group where the middle lies, which is nowhere in the file then. */
+    if (code == SEAM_OK && (n_bytes < 0 || (uint64_t)n_bytes / 2 > values.bytes)) {
+        return compact_fail(in, SEAM_BAD_INPUT, "a row group has more bytes than its columns");
     }
     return code;
 }
@@ -396,6 +440,7 @@ struct element {
     int kind;        /* which member the union has; -1 */
     int bits;        /* of an integer; 0 */
     int is_signed;
+    int64_t unit; /* of a time: which member its union has; 0 */
 };
 
 static int read_decimal(struct compact *in, const struct compact_field *field, void *to) {
@@ -424,7 +469,25 @@ static int read_integer_type(struct compact *in, const struct compact_field *fie
     return compact_skip(in, field->type, 0, 0);
 }
 
-/* A converted type is not held against times, whose zone some writers tell otherwise by it. */
+static int read_unit(struct compact *in, const struct compact_field *field, void *to) {
+    *(int64_t *)to = field->number;
+    return compact_skip(in, field->type, 0, 0);
+}
+
+static int read_time_type(struct compact *in, const struct compact_field *field, void *to) {
+    return field->number == TIME_UNIT && field->type == STRUCT
+               ? compact_struct(in, read_unit, &((struct element *)to)->unit)
+               : compact_skip(in, field->type, 0, 0);
+}
+
+/* A converted type tells the unit of a time, too; the zone some writers tell otherwise by it. */
+static int units_differ(const struct element *element) {
+    int first = element->kind == LOGICAL_TIME ? CONVERTED_TIME_MILLIS : CONVERTED_TIMESTAMP_MILLIS;
+    return element->unit && element->converted >= CONVERTED_TIME_MILLIS &&
+           element->converted <= CONVERTED_TIMESTAMP_MICROS &&
+           (element->unit > UNIT_MICROS || element->converted != first + element->unit - 1);
+}
+
 static int integers_differ(const struct element *element) {
     int bytes_log2 = 0;
     if (!element->bits || element->converted < CONVERTED_UINT_8 ||
@@ -442,6 +505,10 @@ static int read_logical(struct compact *in, const struct compact_field *field, v
     ((struct element *)to)->kind = field->number;
     if (field->number == LOGICAL_INTEGER && field->type == STRUCT) {
         return compact_struct(in, read_integer_type, to);
+    }
+    if ((field->number == LOGICAL_TIME || field->number == LOGICAL_TIMESTAMP) &&
+        field->type == STRUCT) {
+        return compact_struct(in, read_time_type, to);
     }
     return field->number == LOGICAL_DECIMAL && field->type == STRUCT
                ? compact_struct(in, read_decimal, to)
@@ -539,6 +606,9 @@ static int check_element(struct compact *in, int is_root, struct element *elemen
     }
     if (integers_differ(element)) {
         return compact_fail(in, SEAM_BAD_INPUT, "an integer has two widths or signs");
+    }
+    if (units_differ(element)) {
+        return compact_fail(in, SEAM_BAD_INPUT, "a time has two units");
     }
     if (element->has_logical && element->kind < 0) {
         return compact_fail(in, SEAM_BAD_INPUT, "a column has a logical type of no kind");

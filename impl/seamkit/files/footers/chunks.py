@@ -123,7 +123,9 @@ def check_chunks(
     """
     columns = [footer.schema.column(i) for i in range(footer.num_columns)]
     leaves = ffi.new("struct seam_parquet_leaf[]", max(len(columns), 1))
-    for leaf, column in zip(leaves, columns, strict=False):
+    paths = [ffi.from_buffer("uint8_t[]", column.path.encode()) for column in columns]
+    for leaf, column, path in zip(leaves, columns, paths, strict=False):
+        leaf.path, leaf.path_bytes = path, len(path)
         leaf.physical_type = _TYPES.index(column.physical_type)
         is_fixed = leaf.physical_type == len(_VALUE_BYTES)
         leaf.value_bytes = column.length if is_fixed else _VALUE_BYTES[leaf.physical_type]

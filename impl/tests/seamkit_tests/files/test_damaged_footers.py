@@ -233,6 +233,15 @@ def test_footers_that_contradict_themselves_are_refused(tmp_path: Path) -> None:
         assert files[name] in (why or ""), (name, outlet)
 
 
+def _rename(element: Struct, name: bytes) -> None:
+    element[4] = Binary(name)
+
+
+def _lead(footer: Footer, column: int, *names: bytes) -> None:
+    """Other names that lead to a chunk."""
+    _chunk(footer, column)[3] = Listed(8, [Binary(name) for name in names])
+
+
 def _chunk(footer: Footer, column: int) -> Struct:
     """What the first row group says of a column."""
     found: Struct = footer.tree[4].items[0][1].items[column][3]
@@ -267,12 +276,30 @@ def _unsigned(footer: Footer) -> None:
     element[10][10][2] = Number(2, 0)
 
 
+def _unit(footer: Footer, column: int, kind: int, unit: int) -> None:
+    """Another unit of a time of day (7) or an instant (8): 1 is for ms, 3 for ns."""
+    element = _element(footer, column)
+    element[6] = Number(5, 8 if kind == 7 else 10)  # TIME_MICROS, TIMESTAMP_MICROS
+    element[10][kind][2] = Struct({unit: Struct()})
+
+
+def _as_instant(footer: Footer) -> None:
+    _element(footer, 5)[6] = Number(5, 10)  # TIMESTAMP_MICROS, of a time of day
+
+
 def _long_values(footer: Footer) -> None:
     del _chunk(footer, 3)[12]  # bounds, which tell the length, too
     _set(_element(footer, 3), 2, 1 << 30)
 
 
 #: Before release 20 Arrow tells no kind from one that it does not know.
+def _bytes(footer: Footer) -> int:
+    """What the chunks of the first row group take in the file."""
+    group = footer.tree[4].items[0]
+    return sum(chunk[3][7].value for chunk in group[1].items)
+
+
+_LONG_GROUP = "a row group has more bytes than its columns"
 _TELLS_NO_KIND = int(pa.__version__.split(".")[0]) >= 20
 _NO_KIND = "a logical type of no kind" if _TELLS_NO_KIND else r"that pyarrow 19\.\S+ does not know"
 _CONTRADICTIONS: dict[str, tuple[Callable[[Footer], object], str]] = {
@@ -289,6 +316,20 @@ _CONTRADICTIONS: dict[str, tuple[Callable[[Footer], object], str]] = {
     "another scale": (lambda f: _set(_element(f, 1)[10][5], 1, 3), "a decimal has two scales"),
     "another precision": (lambda f: _set(_element(f, 1), 8, 8), "two numbers of digits"),
     "another sign": (_unsigned, "an integer has two widths or signs"),
+    "milliseconds": (lambda f: _unit(f, 4, 8, 1), "a time has two units"),
+    "nanoseconds": (lambda f: _unit(f, 4, 8, 3), "a time has two units"),
+    "old milliseconds": (lambda f: _set(_element(f, 4), 6, 9), "a time has two units"),
+    "nanoseconds of a day": (lambda f: _unit(f, 5, 7, 3), "a time has two units"),
+    "an instant of a day": (_as_instant, "a time has two units"),
+    "another name": (lambda f: _rename(_element(f, 2), b"texu"), "its path is another"),
+    "a longer name": (lambda f: _rename(_element(f, 2), b"texts"), "its path is another"),
+    "a shorter name": (lambda f: _rename(_element(f, 2), b"tex"), "its path is another"),
+    "another path": (lambda f: _lead(f, 3, b"fixee"), "its path is another"),
+    "another column's path": (lambda f: _lead(f, 0, b"text"), "its path is another"),
+    "a path of more names": (lambda f: _lead(f, 2, b"text", b"x"), "its path is another"),
+    "a path of one name more": (lambda f: _lead(f, 2, b"", b"text"), "its path is another"),
+    "a long row group": (lambda f: _set(f.tree[4].items[0], 6, 2 * _bytes(f) + 2), _LONG_GROUP),
+    "a row group of less than nothing": (lambda f: _set(f.tree[4].items[0], 6, -1), _LONG_GROUP),
     "no kind of a type": (lambda f: _element(f, 2)[10].clear(), _NO_KIND),
     "a long value": (_long_values, "longer than all of its pages"),
     "another length of values": (
@@ -309,6 +350,8 @@ def test_what_a_footer_says_twice_must_agree(name: str) -> None:
             "price": pa.array([Decimal("1.50")] * 3, pa.decimal128(9, 2)),
             "text": ["a" * 500, "b", "c"],
             "fixed": pa.array([b"abcd"] * 3, pa.binary(4)),
+            "instant": pa.array([1, 2, 3], pa.timestamp("us", "UTC")),
+            "noon": pa.array([1, 2, 3], pa.time64("us")),
         },
         pa.schema(
             [
@@ -316,6 +359,8 @@ def test_what_a_footer_says_twice_must_agree(name: str) -> None:
                 pa.field("price", pa.decimal128(9, 2)),
                 pa.field("text", pa.string()),
                 pa.field("fixed", pa.binary(4)),
+                pa.field("instant", pa.timestamp("us", "UTC")),
+                pa.field("noon", pa.time64("us")),
             ]
         ),
     )
@@ -329,6 +374,62 @@ def test_what_a_footer_says_twice_must_agree(name: str) -> None:
     edit(footer)
     with pytest.raises(RefusedError if "does not know" in why else InputError, match=why):
         open_parquet(pa.BufferReader(footer.file()), "f")
+
+
+@pytest.mark.parametrize("n_groups", [1, 2])
+def test_a_name_that_was_damaged_makes_no_column_null(n_groups: int, tmp_path: Path) -> None:
+    """At any depth, by the names that lead to each chunk: without them it looked as if added since.
+
+    Spark and Hive, that is parquet-mr, go by these, and refuse such a file, too.
+    """
+    rows = pa.table(
+        {
+            "s": [{"x": 1, "ü": {"z": "a"}}, None],
+            "l": [[{"y": 1}], []],
+            "m": pa.array([[("k", 1)], None], pa.map_(pa.string(), pa.int64())),
+            "a.b": [1, 2],
+        }
+    )
+    out = io.BytesIO()
+    pq.write_table(rows, out, row_group_size=2 // n_groups, store_schema=False)
+    whole = open_parquet(pa.BufferReader(out.getvalue()), "f")
+    assert whole.read().to_pylist() == rows.to_pylist()
+    count = len(Footer(out.getvalue()).schema.items)
+    assert count == 14
+    for number in range(1, count):
+        footer = Footer(out.getvalue())
+        name = footer.schema.items[number][4].value.decode()
+        _rename(footer.schema.items[number], f"{name[:-1]}#".encode())
+        with pytest.raises(InputError, match=r"row group 0, column \d: its path is another"):
+            open_parquet(pa.BufferReader(footer.file()), "f")
+    footer = Footer(out.getvalue())
+    _rename(footer.schema.items[2], b"y")
+    (tmp_path / "f").write_bytes(footer.file())
+    table = HiveTable(str(tmp_path), columns={"a.b": "bigint"}, file_format="parquet")
+    with pytest.raises(InputError, match="its path is another than the schema's column has"):
+        table.scan().to_table()
+
+
+def test_a_row_groups_middle_lies_in_the_file() -> None:
+    """Spark, and all that read files range by range, look for it there, or pass over the group."""
+    out = io.BytesIO()
+    pq.write_table(pa.table({"a": [1, 2], "b": ["x", "y"]}), out, store_schema=False)
+    footer = Footer(out.getvalue())
+    _set(footer.tree[4].items[0], 6, 2 * _bytes(footer) + 1)
+    assert open_parquet(pa.BufferReader(footer.file()), "f").read().num_rows == 2
+    del footer.tree[4].items[0][6]
+    assert open_parquet(pa.BufferReader(footer.file()), "f").read().num_rows == 2
+
+
+@pytest.mark.parametrize("names", [(), (b"",), (b"", b"")])
+def test_a_path_of_no_letters_says_nothing(names: tuple[bytes, ...]) -> None:
+    """Go's parquet-go leaves such where a writer is used again (parquet-go#602)."""
+    out = io.BytesIO()
+    pq.write_table(pa.table({"a": [1], "b": [2]}), out, store_schema=False)
+    footer = Footer(out.getvalue())
+    _lead(footer, 1, *names)
+    read = open_parquet(pa.BufferReader(footer.file()), "f").read()
+    assert read.to_pylist() == [{"a": 1, "b": 2}]
 
 
 @pytest.mark.parametrize("levels", [[], [Number(5, 3)]])
