@@ -83,6 +83,9 @@ PLAIN_TYPES = {"arrow_extensions_enabled": False} if int(pa.__version__.split(".
 #: How Arrows say that they know no VARIANT, no GEOMETRY, or what comes after these.
 _UNKNOWN_TYPE = re.compile(r"LogicalType that is not recognized|Logical type (Undefined|Variant) ")
 
+#: Among the words by which Arrow asks for a key.
+_ENCRYPTED = "encrypted"
+
 #: How Arrow says that it reads no maps whose keys may be null.
 _OPTIONAL_KEYS = "Map keys must be annotated as required"
 
@@ -145,6 +148,8 @@ def _opened(
                 f"{where}: a column has a logical type that pyarrow {pa.__version__} does not know "
                 f"({error}): VARIANT is known from pyarrow 22 on, GEOMETRY from 20"
             ) from error
+        if _ENCRYPTED in str(error):
+            raise RefusedError(f"{where}: it is encrypted, which is not supported") from error
         raise InputError(f"{where}: not readable as Parquet ({error})") from error
     check_names(names, where)
     _check_rows(file.metadata, where)

@@ -8,6 +8,7 @@
 enum {
     MISSING = INT32_MIN,
     UNCOMPRESSED = 0,
+    LZO = 3,
     MOST_CODEC = 7,      /* LZ4_RAW */
     MOST_REPETITION = 2, /* REPEATED */
     RLE = 3,             /* of the enum Encoding */
@@ -207,8 +208,8 @@ static int check_path(struct compact *in, const struct seam_parquet_leaf *leaf) 
 
 static int check_codec(struct compact *in, int64_t *codec) {
     SEAM_TRY(compact_integer(in, codec));
-    if (*codec < 0 || *codec > MOST_CODEC) {
-        return compact_fail(in, SEAM_UNSUPPORTED, "its codec is not known");
+    if (*codec < 0 || *codec > MOST_CODEC || *codec == LZO) {
+        return compact_fail(in, SEAM_UNSUPPORTED, "its codec is LZO, or one that is not known");
     }
     return SEAM_OK;
 }

@@ -1,5 +1,6 @@
 """Damaged footers of Parquet files are typed errors: none of them ends the process."""
 
+import base64
 import io
 import itertools
 from collections import Counter
@@ -15,6 +16,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+import pyarrow.parquet.encryption as pe
 import pytest
 
 from seambase.errors import InputError, RefusedError, SeambenchError
@@ -419,6 +421,41 @@ def test_a_row_groups_middle_lies_in_the_file() -> None:
     assert open_parquet(pa.BufferReader(footer.file()), "f").read().num_rows == 2
     del footer.tree[4].items[0][6]
     assert open_parquet(pa.BufferReader(footer.file()), "f").read().num_rows == 2
+
+
+class _Keys(pe.KmsClient):  # type: ignore[misc]  # pyarrow has no types
+    def wrap_key(self, key: bytes, name: str) -> bytes:
+        """The key itself: nobody has to keep it."""
+        del name
+        return base64.b64encode(key)
+
+
+@pytest.mark.parametrize("is_plain", [False, True])
+def test_encrypted_files_are_refused_and_not_called_broken(
+    tmp_path: Path, *, is_plain: bool
+) -> None:
+    """Their footers may be encrypted or not; of the latter a column is."""
+    made = pe.CryptoFactory(lambda _: _Keys())
+    how = pe.EncryptionConfiguration("k", column_keys={"k": ["a"]}, plaintext_footer=is_plain)
+    rows = pa.table({"a": [1, 2], "b": [3, 4]})
+    properties = made.file_encryption_properties(pe.KmsConnectionConfig(), how)
+    with pq.ParquetWriter(tmp_path / "f", rows.schema, encryption_properties=properties) as writer:
+        writer.write_table(rows)
+    assert ((tmp_path / "f").read_bytes()[-4:] == b"PAR1") == is_plain
+    columns = {"a": "bigint", "b": "bigint"}
+    with pytest.raises(RefusedError, match=r"it is encrypted"):
+        HiveTable(str(tmp_path), columns=columns, file_format="parquet").scan(["b"]).to_table()
+
+
+@pytest.mark.parametrize("codec", [3, 8, -1])
+def test_codecs_that_nobody_here_has_are_refused_as_such(codec: int) -> None:
+    """LZO, which Arrow leaves out, and numbers of which Parquet has no codec."""
+    out = io.BytesIO()
+    pq.write_table(pa.table({"a": [1, 2]}), out, store_schema=False)
+    footer = Footer(out.getvalue())
+    _set(_chunk(footer, 0), 4, codec)
+    with pytest.raises(RefusedError, match="column 0: its codec is LZO, or one that is not known"):
+        open_parquet(pa.BufferReader(footer.file()), "f")
 
 
 @pytest.mark.parametrize("names", [(), (b"",), (b"", b"")])
