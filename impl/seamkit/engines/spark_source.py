@@ -42,6 +42,7 @@ from seambase.foreign_arrow import stream_of
 from seamkit.core.border import repeated
 from seamkit.engines.files import EngineFiles, EnginePlan, MaskedPart, Rest
 from seamkit.files.file_cache import KEPT, keep_likewise
+from seamkit.files.promotion import has_within
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -96,21 +97,29 @@ def _read_parquet(files: EngineFiles, types: Any, session: SparkSession) -> Data
 
 
 def _without_filters(column: Column, kind: pa.DataType) -> Column:
-    """A column for whose milliseconds, in structs too, Spark gives its files no filter.
+    """A column for whose milliseconds and floats, in structs too, Spark gives its files no filter.
 
-    Of the value of a filter it cuts digits off before it tests row groups of milliseconds by it.
+    Of the value of a filter it cuts digits off before it tests row groups of milliseconds by it,
+    and in dictionaries it takes -0.0 for another number than 0.0.
     """
     from pyspark.sql import functions as f
 
     if pa.types.is_timestamp(kind) and kind.unit == "ms":
         return column + f.expr("INTERVAL '0' SECOND")
+    if pa.types.is_floating(kind):
+        return column * f.expr("1F" if kind.bit_width == 32 else "1D")
     if pa.types.is_struct(kind):
         whole = column
         for inner in kind:
-            if "timestamp[ms" in str(inner.type):
+            if has_within(_is_unfiltered, inner.type):
                 own = _without_filters(whole.getField(inner.name), inner.type)
                 column = column.withField(_quoted(inner.name), own)
     return column
+
+
+def _is_unfiltered(kind: pa.DataType) -> bool:
+    is_ms = pa.types.is_timestamp(kind) and kind.unit == "ms"
+    return bool(is_ms or pa.types.is_floating(kind))
 
 
 def _constant(value: pa.Scalar) -> Any:

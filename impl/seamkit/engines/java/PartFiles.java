@@ -15,8 +15,8 @@ import org.apache.spark.sql.catalyst.InternalRow$;
 import org.apache.spark.sql.execution.datasources.PartitionedFile;
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
 import org.apache.spark.sql.sources.Filter;
+import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.vectorized.ColumnVector;
@@ -75,9 +75,9 @@ final class PartFiles implements Serializable {
         List exact = new ArrayList();
         for (int i = 0; i < filters.length; i++) {
             List names = Arrays.asList(filters[i].references());
-            if (Collections.disjoint(names, spelled)) {
+            if (Collections.disjoint(names, spelled) && !testsZeros(names, columns)) {
                 pushed.add(filters[i]);
-                if (noDecimals(names, columns)) {
+                if (!mayBe("decimal(", names, columns)) {
                     exact.add(filters[i]);
                 }
             }
@@ -88,15 +88,21 @@ final class PartFiles implements Serializable {
         return new PartFiles(read, readWider, places, nShared);
     }
 
-    /** Whether these are columns, and none of decimals. */
-    private static boolean noDecimals(List names, StructType columns) {
+    /** Whether -0.0 may be among the values: in dictionaries Spark takes it for less than 0.0. */
+    private static boolean testsZeros(List names, StructType columns) {
+        return mayBe("float", names, columns) || mayBe("double", names, columns);
+    }
+
+    /** Whether one of some columns, or of fields within them, may be of a type. */
+    private static boolean mayBe(String type, List names, StructType columns) {
         for (int i = 0; i < names.size(); i++) {
             int at = Arrays.asList(columns.fieldNames()).indexOf(names.get(i));
-            if (at < 0 || columns.apply(at).dataType() instanceof DecimalType) {
-                return false;
+            DataType whole = at < 0 ? columns : columns.apply(at).dataType();
+            if (whole.json().contains("\"" + type)) {
+                return true;
             }
         }
-        return true;
+        return false;
     }
 
     private static Function1 reader(

@@ -31,7 +31,7 @@ from seamkit_tests.samples.golden_tables import unpack, unpack_table
 from seamkit_tests.samples.hive_tables import text_table
 from seamkit_tests.samples.outlets import bag
 from seamkit_tests.samples.pyspark_marks import QUIET
-from seamkit_tests.scan.units import plan, write_unit
+from seamkit_tests.scan.units import plan, write_as, write_unit
 
 pytestmark = [pytest.mark.spark, *QUIET]
 
@@ -166,6 +166,31 @@ def test_filters_of_milliseconds_lose_no_row(
     for value, condition in ((later, "<"), (later, "<>"), (epoch, "=")):
         text = f"{moment} '{value if kind.tz else value.replace(tzinfo=None)}'"
         assert frame.where(f"{tested} {condition} {text}").count() == left
+    assert frame.where("s IS NULL").count() == 1
+
+
+@in_threads
+@pytest.mark.parametrize("gone", [None, [1]])
+@pytest.mark.parametrize("tested", ["f", "s.f", "s.`in.ner`.f"])
+@pytest.mark.parametrize("kind", [pa.float32(), pa.float64()], ids=str)
+def test_filters_of_floats_find_zeros_of_either_sign(
+    session: Any, gone: list[int] | None, tested: str, kind: pa.DataType, tmp_path: Path
+) -> None:
+    """One equals the other, which Spark's reader denies where it looks into dictionaries."""
+    zeros = pa.array([-0.0, -1.0, -0.0, None], kind)
+    inner = pa.StructArray.from_arrays([zeros], ["f"])
+    whole = pa.StructArray.from_arrays([zeros, inner], ["f", "in.ner"], mask=pc.is_null(zeros))
+    rows = pa.table({"k": range(4), "f": zeros, "s": whole})
+    unit = write_unit(tmp_path, "f", rows, gone)
+    write_as("parquet-mr version 1.13.1", tmp_path / "f")
+    scan = UnitScan(plan(rows.schema, unit), rows.schema.names)
+    assert scan.engine_plan(masks=True).files or scan.masked_part(0, ["f"], None).file is not None
+    frame = scan.spark_frame(session)
+    for condition in ("= 0", "IN (0, 7)", ">= 0", "<=> 0", "> -0.5"):
+        assert frame.where(f"{tested} {condition}").count() == 2, condition
+    left = [value for k, value in enumerate(zeros.to_pylist()) if gone is None or k not in gone]
+    found = [row[0] for row in frame.orderBy("k").selectExpr(tested).collect()]
+    assert [*map(repr, found)] == [*map(repr, left)]
     assert frame.where("s IS NULL").count() == 1
 
 
