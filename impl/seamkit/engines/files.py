@@ -239,6 +239,8 @@ def _why_not_its_ranges(reader: ParquetReader) -> str | None:
     """Why an engine would pass over rows of a file, or refuse it, by what it says of them."""
     if not reader.orders_bytes:
         return "its writer told ranges of bytes by other rules, and engines go by these"
+    if not reader.bounds_pages:
+        return "its writer told ranges of pages that may be too small, and Spark goes by these"
     if not reader.counts_nulls:
         return "its writer may have counted other nulls than there are, by which engines go"
     if reader.contradicts_itself:
@@ -256,7 +258,7 @@ def _why_not_its_values(reader: ParquetReader, own: pa.Field, want: pa.DataType)
         return f"its column {own.name!r} is a {own.type}"
     if has_within(pa.types.is_decimal, own.type) and not reader.orders_decimals:
         return f"its writer compared decimals of {own.name!r} without signs, as engines do not"
-    if _may_hide_nan(own.type) and not reader.created_by.startswith("parquet-mr"):
+    if _may_hide_nan(own.type) and not reader.bounds_nan:
         return f"the ranges of column {own.name!r} may leave out NaN"
     return None
 
@@ -295,7 +297,7 @@ def _reaches(reader: ParquetReader, own: pa.Field, want: pa.DataType) -> bool:
 
 def _why_not_their_bytes(reader: ParquetReader, names: Set[str]) -> Mapping[str, str]:
     """Why engines would not decode columns, or test them by other rules, each by its name."""
-    new, one = reader.in_new_encodings(names), reader.constant_beside_nulls(names)
+    rare, one = reader.in_rare_forms(names), reader.constant_beside_nulls(names)
     # Engines cut other digits and years off INT96; DuckDB 2.0 tests one value by its ranges alone.
     return {
         **{
@@ -303,8 +305,8 @@ def _why_not_their_bytes(reader: ParquetReader, names: Set[str]) -> Mapping[str,
             for own, at in one.items()
         },
         **{
-            own: f"column {at!r} is in an encoding that not all engines know for its type"
-            for own, at in new.items()
+            own: f"column {at!r} is in an encoding or codec that not all engines know for its type"
+            for own, at in rare.items()
         },
         **{
             own: f"the type of its column {own!r} is told in a way that not all engines know"
@@ -319,7 +321,7 @@ def _may_hide_nan(kind: pa.DataType) -> bool:
     """Whether engines prune by ranges of numbers that leave NaN out.
 
     DuckDB 2.0 takes NaN for greater than all numbers, and the range of a row group for all of its
-    values; writers other than Java's leave NaN out of that range.
+    values; most writers leave NaN out of that range.
     """
     if pa.types.is_nested(kind):
         return any(_may_hide_nan(kind.field(i).type) for i in range(kind.num_fields))

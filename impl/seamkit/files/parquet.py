@@ -26,6 +26,8 @@ from seamkit.files.footers.calendars import check_calendar, check_int96, first_o
 from seamkit.files.footers.chunks import (
     NullCounts,
     bound_of,
+    bounds_nan,
+    bounds_pages,
     check_chunks,
     check_page_sizes,
     chunk_paths,
@@ -35,9 +37,9 @@ from seamkit.files.footers.chunks import (
     counts_back,
     counts_nulls,
     fits_64_bits,
-    fixed_in_new_encodings,
     footer_bytes,
     footer_without_arrow,
+    in_rare_forms,
     int96_columns,
     leaves,
     names_extensions,
@@ -387,6 +389,16 @@ class ParquetReader(FileReader):
         return counts_nulls(self._file.metadata)
 
     @property
+    def bounds_nan(self) -> bool:
+        """See `seamkit.files.footers.chunks.bounds_nan`."""
+        return bounds_nan(self._file.metadata)
+
+    @property
+    def bounds_pages(self) -> bool:
+        """See `seamkit.files.footers.chunks.bounds_pages`."""
+        return bounds_pages(self._file.metadata)
+
+    @property
     def contradicts_itself(self) -> bool:
         """See `seamkit.files.footers.chunks.contradicts_anywhere`."""
         return self.of_footer(contradicts_anywhere)
@@ -401,9 +413,9 @@ class ParquetReader(FileReader):
         """See `seamkit.files.blooms.split_block.are_filters_true`."""
         return are_filters_true(self._file.metadata)
 
-    def in_new_encodings(self, names: Collection[str]) -> Mapping[str, str]:
-        """Those of some columns with fixed bytes that not all engines decode, and where."""
-        return fixed_in_new_encodings(self._file.metadata, names)
+    def in_rare_forms(self, names: Collection[str]) -> Mapping[str, str]:
+        """Those of some columns that not all engines decode, and where."""
+        return in_rare_forms(self._file.metadata, names)
 
     def int96_columns(self, names: Collection[str]) -> list[str]:
         """Those of some columns in which times of INT96 lie, at any depth."""

@@ -71,6 +71,7 @@ _WITHOUT_SIGNS = re.compile(
     r"Arrow2|parquet-rs version (\d|1[0-3])\.|ClickHouse v2([0-4]|5\.[0-7])\."
 )
 _OLD_ENCODINGS = frozenset(("PLAIN", "PLAIN_DICTIONARY", "RLE_DICTIONARY", "RLE", "BIT_PACKED"))
+_DELTAS = frozenset(("DELTA_BINARY_PACKED", "DELTA_LENGTH_BYTE_ARRAY", "DELTA_BYTE_ARRAY"))
 
 
 def footer_bytes(source: pa.NativeFile) -> tuple[int, bytes]:
@@ -239,6 +240,14 @@ _OVERLOOKING = re.compile(r"Arrow2|parquet-cpp version |parquet-cpp-arrow versio
 _FORGETTING = re.compile(r"parquet-rs version [0-4]\.")
 _GUESSING = re.compile(r"parquet-go( version latest)?$")
 _DOUBTED = (_MULTIPLYING, _OVERLOOKING, _FORGETTING, _GUESSING)
+#: Java's releases in whose bounds NaN counts. Those before do not order bytes; later ones, and
+#: others that call themselves so, leave it out.
+_BOUNDING_NAN = re.compile(r"parquet-mr version 1\.1[0-7]\.")
+#: Writers whose indexes bound bytes of pages wrongly: Go's library cuts the greatest as the least,
+#: and ClickHouse up to 26.4 told no bytes in place of many.
+_MISBOUNDING = re.compile(
+    r"github\.com/(segmentio|parquet-go)/parquet-go|ClickHouse v2([0-5]|6\.[0-4])\."
+)
 
 
 def null_counts(footer: pq.FileMetaData) -> Callable[[Any], int | None]:
@@ -277,6 +286,19 @@ def counts_nulls(footer: pq.FileMetaData) -> bool:
     return all(nulls(one) is not None for one in counting)
 
 
+def bounds_nan(footer: pq.FileMetaData) -> bool:
+    """Whether bounds of floating-point numbers are those of NaN, too, as the greatest of them."""
+    return _BOUNDING_NAN.match(writer_of(footer)) is not None
+
+
+def bounds_pages(footer: pq.FileMetaData) -> bool:
+    """Whether the bounds of bytes that indexes tell of pages hold, if there are any."""
+    groups = map(footer.row_group, range(footer.num_row_groups))
+    chunks = (group.column(i) for group in groups for i in range(group.num_columns))
+    misbounds = _MISBOUNDING.match(writer_of(footer)) is not None
+    return not (misbounds and any(chunk.has_column_index for chunk in chunks))
+
+
 def _is_coded(chunk: Any) -> bool:
     return any(encoding.endswith("DICTIONARY") for encoding in chunk.encodings)
 
@@ -289,14 +311,19 @@ def writer_of(footer: pq.FileMetaData) -> str:
         return ""
 
 
-def fixed_in_new_encodings(footer: pq.FileMetaData, names: Collection[str]) -> Mapping[str, str]:
-    """Columns with values of a fixed length in an encoding that not all readers know, and where."""
+def in_rare_forms(footer: pq.FileMetaData, names: Collection[str]) -> Mapping[str, str]:
+    """Columns in an encoding or a codec that not all readers have for their type, and where.
+
+    Few know any but the old encodings of bytes of a fixed length; Spark knows no split streams, and
+    comes without Brotli.
+    """
     found = {}
     for number, path in chunk_paths(footer, names):
-        if footer.schema.column(number).physical_type != _TYPES[-1]:
-            continue
+        is_fixed = footer.schema.column(number).physical_type == _TYPES[-1]
+        known = _OLD_ENCODINGS if is_fixed else _OLD_ENCODINGS | _DELTAS
         for group in range(footer.num_row_groups):
-            if not _OLD_ENCODINGS.issuperset(footer.row_group(group).column(number).encodings):
+            chunk = footer.row_group(group).column(number)
+            if not known.issuperset(chunk.encodings) or chunk.compression == "BROTLI":
                 found[_column_of(path, names) or path] = path
     return found
 

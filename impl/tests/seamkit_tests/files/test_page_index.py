@@ -19,6 +19,7 @@ from seambase.errors import InputError, SeambenchError
 from seambase.filters import filter_columns
 from seambench.bench import delayed_storage
 from seambench.formats.forms.footer import Binary, Footer
+from seamkit.engines.files import engine_files
 from seamkit.files.pages.index import find_places
 from seamkit.files.pages.paged import PagedFile
 from seamkit.files.parquet import ParquetReader
@@ -466,15 +467,16 @@ _LONG = "m" * 40
         (b"ClickHouse v26.3.3.20-lts", b"", b""),
         (b"ClickHouse v26.3.3.20-lts", b"c", b""),
         (b"github.com/segmentio/parquet-go version 0.0.0", b"c", b"m" * 16),
+        (b"github.com/parquet-go/parquet-go version 0.32.0(build )", b"c", b"m" * 16),
     ],
-    ids=["both too long", "one too long", "cut"],
+    ids=["both too long", "one too long", "cut", "cut later"],
 )
 def test_bounds_that_are_none_rule_no_page_out(
     writer: bytes, least: bytes, greatest: bytes, kind: pa.DataType, tmp_path: Path
 ) -> None:
     """ClickHouse wrote no bytes in place of bounds beyond 4096, and Go's library cut the greatest.
 
-    Other pages are left out as before in the former.
+    Other pages are left out as before in the former. Spark, which believes both, reads neither.
     """
     values = pa.array([*["a", "b"] * 50, *["c", _LONG] * 50, *["z"] * 100]).cast(kind)
     path, table = tmp_path / "a", pa.table({"v": values})
@@ -500,6 +502,18 @@ def test_bounds_that_are_none_rule_no_page_out(
     pages = PagedFile(reader.opened())
     left = pages.spans_that_may_match(v == pa.scalar("z").cast(kind), reader.schema, ["v"], 0)
     assert left == (None if b"parquet-go" in writer else [(100, 300)])
+    assert not _is_for_engines(path)
+    pq.write_table(table, tmp_path / "b")
+    for name, other in ((b"ClickHouse v26.5.1.1", path), (writer, tmp_path / "b")):
+        footer = Footer(other.read_bytes())
+        footer.tree[6] = Binary(name)
+        other.write_bytes(footer.file())
+        assert _is_for_engines(other) or name.startswith(b"github.com/seg")
+
+
+def _is_for_engines(path: Path) -> bool:
+    reader = open_file(str(path.parent), path.name)
+    return not isinstance(engine_files(reader, reader.schema, {}), str)
 
 
 @pytest.mark.parametrize(

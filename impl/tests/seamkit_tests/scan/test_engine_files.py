@@ -26,7 +26,7 @@ from seamkit.scan.units import DataFile, ReadUnit
 from seamkit_tests import SUITES_GOLDEN
 from seamkit_tests.samples.golden_tables import unpack
 from seamkit_tests.samples.outlets import bag, masked_parts
-from seamkit_tests.scan.units import plan, write_unit
+from seamkit_tests.scan.units import plan, write_as, write_unit
 
 _ROWS = pa.table({"id": pa.array(range(300), pa.int64()), "text": [f"t{i}" for i in range(300)]})
 _FORMATS = ("hudi", "delta", "iceberg", "paimon")
@@ -232,6 +232,33 @@ def test_nan_survives_a_filter(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("writer", "is_ours"),
+    [
+        ("parquet-mr version 1.10.1", False),
+        ("parquet-mr version 1.17.0", False),
+        ("parquet-mr version 1.18.0", True),
+        ("parquet-mr version 1.20.0", True),
+        ("parquet-mr version 2.10.0", True),
+        ("parquet-mr-trino version 9", True),
+    ],
+)
+def test_javas_newer_releases_leave_nan_out_of_ranges(
+    writer: str, tmp_path: Path, *, is_ours: bool
+) -> None:
+    """From parquet-mr 1.18 on, as others do: DuckDB takes their ranges for those of all values."""
+    values = [1.0, math.nan if is_ours else 4.0, 3.0]
+    rows = pa.table({"x": values, "s": [{"y": value} for value in values]})
+    unit = write_unit(tmp_path, "f", rows)
+    write_as(writer, tmp_path / "f")
+    scan = UnitScan(plan(rows.schema, unit), rows.schema.names)
+    assert _paths(scan) == ["native" if is_ours else "engine"]
+    relation = scan.relation(duckdb.connect())
+    for tested, column in (("x", pl.col("x")), ("s.y", pl.col("s").struct.field("y"))):
+        assert len(relation.filter(f"{tested} > 3")) == 1
+        assert scan.lazy().filter(column > 3).collect().height == 1
+
+
+@pytest.mark.parametrize(
     ("own", "why"),
     [
         (pa.table({"id": pa.array([1], pa.uint16())}), "is a uint16"),
@@ -324,6 +351,52 @@ def test_fixed_bytes_in_new_encodings_are_read_by_us(tmp_path: Path) -> None:
     assert bag(scan.relation(duckdb.connect()).to_arrow_table()) == expected
     assert "column 'n38' is in an encoding" in scan.explain(engine=True)
     assert set(_paths(scan)) == {"engine", "native"}
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pa.int8(), pa.int32(), pa.int64(), pa.date32(), pa.timestamp("us"), pa.float32()],
+    ids=str,
+)
+def test_split_streams_are_read_by_us(kind: pa.DataType, tmp_path: Path) -> None:
+    """Spark reads none, whatever their type."""
+    values = pa.array([1, None, 3], pa.int32()).cast(
+        pa.int64() if kind.bit_width == 64 else pa.int32()
+    )
+    rows = pa.table({"k": range(3), "v": values.cast(kind)})
+    unit = write_unit(tmp_path, "f", rows, use_dictionary=["k"], use_byte_stream_split=["v"])
+    write_as("parquet-mr version 1.17.0", tmp_path / "f")
+    scan = UnitScan(plan(rows.schema, unit), ["k", "v"])
+    assert bag(scan.relation(duckdb.connect()).to_arrow_table()) == bag(rows)
+    assert bag(scan.lazy().collect().to_arrow()) == bag(rows)
+    assert "column 'v' is in an encoding" in scan.explain(engine=True)
+    assert _paths(UnitScan(plan(rows.schema, unit), ["k"])) == ["engine"]
+
+
+@pytest.mark.parametrize(
+    ("codec", "number", "is_ours"),
+    [
+        ("brotli", 4, True),
+        ("lz4", 5, False),
+        ("lz4", 7, False),
+        ("zstd", 6, False),
+        ("gzip", 2, False),
+        ("snappy", 1, False),
+        ("none", 0, False),
+    ],
+)
+def test_codecs_that_an_engine_lacks_are_read_by_us(
+    codec: str, number: int, tmp_path: Path, *, is_ours: bool
+) -> None:
+    """Spark comes without Brotli's."""
+    rows = pa.table({"v": ["text"] * 30})
+    unit = write_unit(tmp_path, "f", rows, compression=codec)
+    footer = Footer((tmp_path / "f").read_bytes())
+    footer.tree[4].items[0][1].items[0][3][4].value = number
+    (tmp_path / "f").write_bytes(footer.file())
+    scan = UnitScan(plan(rows.schema, unit), ["v"])
+    assert _rows(scan) == scan.lazy().collect().rows() == [("text",)] * 30
+    assert _paths(scan) == ["native" if is_ours else "engine"]
 
 
 def test_times_of_int96_keep_their_digits(tmp_path: Path) -> None:
