@@ -1,6 +1,7 @@
 """Folders that somebody made to hang, kill or mislead a reader: named errors, at once."""
 
 import os
+import re
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -39,6 +40,20 @@ def test_a_link_to_another_folder_is_followed(table: Path, tmp_path: Path) -> No
     (tmp_path / "elsewhere" / ".hoodie_partition_metadata").touch()
     (table / "part").symlink_to(tmp_path / "elsewhere")
     assert "part" in list_files(Storage(str(table))).partitions
+
+
+@pytest.mark.parametrize("below", ["sub", "sub/deeper"])
+def test_a_table_within_a_table_is_another_one(table: Path, below: str) -> None:
+    """Files of a table that lies in a folder of a table are none of its own, however old.
+
+    Hudi lists the folder of a table without partitions alone (`BaseHoodieTableFileIndex`).
+    """
+    before = HudiTable(str(table)).scan().to_table()
+    inner = unpack_table("mor-v9-base-only", table / below)
+    for path in [*inner.glob("*.parquet")]:  # older than all that the table's timeline has
+        path.rename(path.with_name(re.sub(r"_\d{17}\.", "_20200101000000000.", path.name)))
+    assert list_files(Storage(str(table))).partitions.keys() == {""}
+    assert HudiTable(str(table)).scan().to_table().equals(before)
 
 
 @pytest.mark.parametrize(

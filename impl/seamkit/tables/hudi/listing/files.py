@@ -269,6 +269,8 @@ def list_files(storage: Storage) -> Listing:
         return Listing(partitions)
     with ThreadPoolExecutor(storage.parallel, thread_name_prefix="seambench-list") as pool:
         running: dict[_Visit, str] = {}
+        if folder and any(entry.name == ".hoodie" for entry in entries):
+            return []  # another table's
         # To wait for any of them would look at all of them each time.
         done: SimpleQueue[_Visit] = SimpleQueue()
 
