@@ -45,6 +45,16 @@ _SLICES: dict[str, tuple[int, list[str], list[tuple[int, str, Any]], Any]] = {
     "only writes begin the active timeline: what lies between a clean and them is archived": (
         *(6, [base(20)], [(10, "clean", _DONE), (30, "commit", _DONE)], (base(20), [])),
     ),
+    "behind a write that still runs nothing is archived: a log that nobody knows there has died": (
+        *(9, [base(5), log(20)]),
+        [(10, "deltacommit", "inflight"), (30, "commit", 31)],
+        (base(5), []),
+    ),
+    "of version 6 it may be": (
+        *(6, [base(5), log(20)]),
+        [(10, "deltacommit", "inflight"), (30, "commit", _DONE)],
+        (base(5), [log(20)]),
+    ),
     "files of instants that did not complete are left out": (
         *(9, [base(10), log(20), base(30)]),
         [(10, "commit", 11), (20, "deltacommit", "inflight")],

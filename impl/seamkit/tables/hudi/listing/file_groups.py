@@ -155,7 +155,7 @@ class FileGroups:
                 if base is not None and timeline.is_committed(base.instant):
                     self._groups[partition, base.file_id].bases.append(base)
                 elif log is not None and (
-                    timeline.is_committed(log.instant)
+                    timeline.is_log_committed(log.instant)
                     or (by_name and not timeline.may_cluster(log.instant))
                 ):
                     self._groups[partition, log.file_id].logs.append(log)

@@ -177,6 +177,10 @@ class Timeline:
         )
         return next(writes, "")
 
+    @cached_property
+    def _first_pending(self) -> str:
+        return min(self._pending, default=self.start)
+
     def is_committed(self, requested: str) -> bool:
         """Whether a file or log block of that instant counts.
 
@@ -188,6 +192,17 @@ class Timeline:
         if requested in self._pending:
             return False
         return requested < self.start or requested in self._archived_times
+
+    def is_log_committed(self, requested: str) -> bool:
+        """Whether a log counts whose name bears that instant, as that of its write in layout 2.
+
+        Nothing is archived there behind a write that still runs (CompletionTimeQueryViewV2), so
+        that what has left a log there, and is no active instant, has died.
+        """
+        if not self.is_committed(requested):
+            return False
+        told = requested in self._completed or self.config.timeline_layout == 1
+        return told or requested < self._first_pending or requested in self._archived_times
 
     def knows(self, requested: str) -> bool:
         """Whether the timeline has ever heard of an instant that wrote a log block.
