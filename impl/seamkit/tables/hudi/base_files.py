@@ -228,6 +228,12 @@ def open_slice_base(storage: Storage, base: BaseFile, keys: Sequence[str] = ()) 
             f"{reader.name}: {counted(reader.num_rows, 'row')}, but its commit states "
             f"{base.stated_rows}; restore the file, or roll its commit back with Hudi's own tools"
         )
+    for name in base.needed:
+        if name not in reader.schema.names:
+            raise RefusedError(
+                f"{reader.name}: Hudi did not write the file, which lacks the partition column "
+                f"{name!r}, and its path does not tell a value of that"
+            )
     if base.external is None:
         named = ("named by rows", base.file_id, base.instant)
         reader.once(named, partial(_check_names, reader, base))

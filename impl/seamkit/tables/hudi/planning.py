@@ -27,11 +27,13 @@ from seamkit.tables.hudi.indexes.metadata import (
 )
 from seamkit.tables.hudi.listing.file_groups import FileGroups, GroupKey, list_slices
 from seamkit.tables.hudi.listing.files import (
+    TAKEN_UP,
     FileSlice,
     Listing,
     PartitionColumns,
     list_files,
     may_have_changed,
+    unlisted,
 )
 from seamkit.tables.hudi.listing.metadata_table import (
     METADATA_FOLDER,
@@ -89,9 +91,10 @@ class Planner:
         self._listing = listing
         self._strict = strict
         # Folders do not tell of files that Hudi did not write, which lack meta columns.
-        asks = not storage.is_local or timeline.config.virtual_keys
+        self._may_lack = timeline.config.virtual_keys and has_partition(timeline)
+        far = not storage.is_local and has_partition(timeline)
         self._from_metadata = listing == "metadata" or (
-            listing == "auto" and asks and has_partition(timeline)
+            listing == "auto" and (far or self._may_lack)
         )
         self._files: Listing | None = None
         self._all: FileGroups | None = None
@@ -112,9 +115,10 @@ class Planner:
         """The latest slices, as they were for the same files and instants before."""
         timeline = self._timeline
         # What lies behind the active timeline is looked at only by those who ask for it.
-        identity = timeline.identity() if window == NOW and not self._strict else None
+        archived = self._strict or (self._may_lack and not self._from_metadata)
+        identity = timeline.identity() if window == NOW and not archived else None
         if identity is None:
-            return list_slices(files, timeline, window, archived=self._strict)
+            return list_slices(files, timeline, window, archived=archived)
         key = "slices of a table of Hudi", self._storage.root
         known = KEPT.get(key)
         if known is not None and known[0] == identity and known[1] == files.partitions:
@@ -171,13 +175,24 @@ class Planner:
         ]
 
     def _listed(self) -> Listing:
-        if self._files is None:
-            self._files = (
-                list_from_metadata(self._storage, self._timeline)
-                if self._from_metadata
-                else list_files(self._storage)
-            )
+        if self._files is None and self._from_metadata:
+            self._files = list_from_metadata(self._storage, self._timeline)
+        elif self._files is None:
+            self._files = list_files(self._storage)
+            self._check_listed()
         return self._files
+
+    def _check_listed(self) -> None:
+        """Make sure that folders tell of all files; see `TAKEN_UP`."""
+        if not self._may_lack:
+            return
+        try:
+            known = list_from_metadata(self._storage, self._timeline).partitions
+        except (InputError, RefusedError):
+            return  # all writes are asked
+        for status in (status for files in known.values() for status in files):
+            if status.name.endswith(TAKEN_UP):
+                raise unlisted(self._storage.full(status.path))
 
 
 def _unfinished(timeline: Timeline, window: Window) -> Iterator[ScanWarning]:
@@ -224,14 +239,11 @@ def read_plan(
     contribute nothing. `buckets` is how many the simple bucket index is said to have.
     """
     slices = plan.slices if merge_logs else _bases_alone(plan.slices)
-    partitions = [
-        PartitionColumns(source.config, source.schema, taken_up=own) for own in (False, True)
-    ]
+    taken_up = any(slice_.base is not None and slice_.base.is_taken_up for slice_ in slices)
+    partitions = PartitionColumns(source.config, source.schema, taken_up=taken_up)
     doubts = list(plan.warnings)
     indexes = _Indexes.of(plan, source, doubts)
-    units = [
-        _unit(slice_, source, path, partitions[_is_taken_up(slice_)], indexes) for slice_ in slices
-    ]
+    units = [_unit(slice_, source, path, partitions, indexes) for slice_ in slices]
     if buckets is not None:
         numbered = bucket_units(source.storage, source.config, source.schema, slices, buckets)
         units = [replace(unit, bucket=own) for unit, own in zip(units, numbered, strict=True)]
@@ -244,11 +256,6 @@ def read_plan(
         heading += f", filters ask its {', '.join(indexes.names)}"
     table = source.storage.root
     return ReadPlan(table, source.schema, units, heading, notes, doubts)
-
-
-def _is_taken_up(slice_: FileSlice) -> bool:
-    """Whether Hudi did not write its base file."""
-    return slice_.base is not None and slice_.base.is_taken_up
 
 
 def _unit(
@@ -265,6 +272,12 @@ def _unit(
             "does not apply; read it with --reader auto, or ask for --query read-optimized"
         )
     base, files, logs = slice_.base, [], slice_.logs
+    told = partitions.values(slice_.partition)
+    if base is not None and base.is_taken_up:
+        fields = source.config.partition_fields
+        needed = [name for name in fields if name in source.schema.names and name not in told]
+        base = replace(base, needed=needed)
+        slice_ = replace(slice_, base=base)
     bounds, ranges = indexes.columns, indexes.ranges
     known = _known_files(slice_) if bounds or ranges else []
     if base is not None:
@@ -273,7 +286,7 @@ def _unit(
     return ReadUnit(
         name=base.path if base else "no base file",
         files=files,
-        partition=partitions.values(slice_.partition),
+        partition=told,
         changes=SliceChanges(slice_, source) if logs or path == "merge" else None,
         reason="logs" if logs else "no log to apply",
         changed_by=[StoredFile("log", full(log.path), log.size_bytes) for log in logs],

@@ -7,6 +7,7 @@ Hudi 1.2.0). The table of these tests is made by hand, of the form that Hudi's o
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -20,13 +21,14 @@ import pytest
 from seambase.errors import InputError, RefusedError
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.avro_schemas import datum, logical, map_of, optional, record
+from seamkit_tests.samples.golden_tables import unpack_table
 from seamkit_tests.samples.hfile_bytes import build_hfile
 from seamkit_tests.samples.hudi_files import Table, at
 from seamkit_tests.samples.hudi_scans import scan_on
 
 _OLD, _NEW, _OTHER = "part-00000-1_2.snappy.parquet", "part-00001.parquet", "part-00002.parquet"
 #: Files by partition, with the minute of the commit that took each up and the keys of its rows.
-_FILES = {"p=x": [(_OLD, 1, "ab"), (_NEW, 2, "ad")], "p=y": [(_OTHER, 1, "c")]}
+_FILES = {"x": [(_OLD, 1, "ab"), (_NEW, 2, "ad")], "y": [(_OTHER, 1, "c")]}
 _INFO = record("info", size="long", isDeleted="boolean")
 _LISTED = record("r", filesystemMetadata=optional(map_of(_INFO)))
 _KEY_GENERATORS = "org.apache.hudi.keygen."
@@ -42,12 +44,15 @@ def taken_up_table(
     archived: bool = False,
     maker: str = "SimpleKeyGenerator",
     kind: Any = "string",
+    field: str = "p",
+    every: Mapping[str, Any] = MappingProxyType({}),
 ) -> Path:
     """A table of two commits, of which the second replaces the file of a and b by one of a and d.
 
     Files have no meta columns, nor the partition's, which is of a `kind`, and lie in a folder
-    `within` that. The newest one has `more` columns than the table. `archived` is for a timeline
-    that knows nothing of them any more.
+    `within` that. The newest one has `more` columns than the table, all have one value in `every`
+    one of those columns. Paths name another `field` than the table, or are a folder deeper where it
+    is empty. Both commits are `archived` where a third has written nothing since.
     """
     schema = record("r", k="string", v=optional("long"), p=optional(kind))
     own = {
@@ -62,27 +67,38 @@ def taken_up_table(
     (folder / ".hoodie_partition_metadata").unlink()  # nobody but Hudi's writers leaves these
     stats: dict[int, dict[str, Any]] = {1: {}, 2: {}}
     listed: dict[str, dict[str, Any]] = {"__all_partitions__": {}}
-    for partition, files in _FILES.items():
+    places = {value: f"{field}={value}" if field else f"{value}/1" for value in _FILES}
+    for value, files in _FILES.items():
+        partition = places[value]
         listed["__all_partitions__"][partition] = {"size": 0, "isDeleted": False}
         for name, minute, keys in files:
             own_name = f"{within}/{name}" if within else name
             path = folder / partition / own_name
             path.parent.mkdir(parents=True, exist_ok=True)
             columns = {"k": [*keys], "v": [minute] * len(keys)}
+            columns |= {column: [one] * len(keys) for column, one in every.items()}
             pq.write_table(pa.table({**columns, **(more if name == _NEW else {})}), path)
             size, in_folder = path.stat().st_size, f"_fg%3D{within}" if within else ""
             marked = f"{own_name}_{at(minute)}{in_folder}_hudiext"
-            listed.setdefault(partition, {})[marked] = {"size": size, "isDeleted": False}
+            gone = archived and name == _OLD  # what was replaced is cleaned before
+            listed.setdefault(partition, {})[marked] = {"size": size, "isDeleted": gone}
             stat = {"fileId": own_name, "path": f"{partition}/{marked}", "numWrites": len(keys)}
             stats[minute].setdefault(partition, []).append({**stat, "fileSizeInBytes": size})
-    replaced = {1: {}, 2: {"p=x": [f"{within}/{_OLD}" if within else _OLD]}}
-    for minute, own_stats in stats.items():
-        body = {
-            "partitionToWriteStats": {} if archived else own_stats,
+    replaced = {1: {}, 2: {places["x"]: [f"{within}/{_OLD}" if within else _OLD]}}
+    bodies = {
+        minute: {
+            "partitionToWriteStats": stats[minute],
             "partitionToReplaceFileIds": replaced[minute],
             "extraMetadata": {"schema": json.dumps(schema)},
         }
-        (table.timeline / f"{at(minute)}.replacecommit").write_text(json.dumps(body))
+        for minute in stats
+    }
+    if archived:
+        table.archived(*((at(m), at(m), "replacecommit", body) for m, body in bodies.items()))
+        table.instant(at(3), "replacecommit", "", schema=json.dumps(schema))
+    else:
+        for minute, body in bodies.items():
+            (table.timeline / f"{at(minute)}.replacecommit").write_text(json.dumps(body))
     _list(folder, [(key, {"filesystemMetadata": files}) for key, files in listed.items()])
     return folder
 
@@ -90,7 +106,7 @@ def taken_up_table(
 def _list(folder: Path, records: Sequence[tuple[str, Any]]) -> None:
     """The metadata table, which has these records."""
     own = Table(folder / ".hoodie/metadata", 6, hoodie__table__base__file__format="HFILE")
-    for minute in (1, 2):
+    for minute in (1, 2, 3):
         own.instant(at(minute), "deltacommit", "")
     info = {b"KEY_VALUE_VERSION": b"\0\0\0\1", b"schema": json.dumps(_LISTED).encode()}
     cells = sorted((key.encode(), datum(_LISTED, files)) for key, files in records)
@@ -132,12 +148,34 @@ def test_no_key_generator_made_their_paths(tmp_path: Path, maker: str) -> None:
     assert _rows(table.scan(["k"], filter=pc.field("p") == "y").to_table()) == [("c",)]
 
 
-@pytest.mark.parametrize("kind", ["int", logical("long", "timestamp-micros")], ids=["int", "time"])
-def test_parts_of_paths_that_are_no_values_are_refused(tmp_path: Path, kind: Any) -> None:
-    """Rows do not tell what the path does not: files may lack the column."""
-    table = HudiTable(str(taken_up_table(tmp_path / "t", kind=kind)))
-    with pytest.raises(RefusedError, match=r"'p=[xy]' has '[xy]' for the column 'p', which is no"):
-        table.scan()
+@PATHS
+@pytest.mark.parametrize(
+    ("kind", "field"),
+    [("int", "p"), (logical("long", "timestamp-micros"), "p"), ("string", "col-1"), ("int", "")],
+    ids=["int", "time", "other name", "deeper"],
+)
+def test_what_a_path_does_not_tell_files_must_have(
+    tmp_path: Path, path: str, kind: Any, field: str
+) -> None:
+    """A part that is no value, or that names another column, tells nothing of a column.
+
+    A file that lacks it as well is refused: a null would be no value of its rows.
+    """
+    folder = taken_up_table(tmp_path / "t", kind=kind, field=field)
+    for further in ({}, {"columns": ["k"], "filter": pc.field("v") == 1}):
+        with pytest.raises(RefusedError, match=r"parquet: Hudi did .* lacks the .* 'p', and"):
+            scan_on(HudiTable(str(folder)), path, **further).to_table()
+
+
+@PATHS
+@pytest.mark.parametrize(("kind", "field", "value"), [("long", "", 7), ("string", "col-1", "z")])
+def test_files_may_tell_what_their_paths_do_not(
+    tmp_path: Path, path: str, kind: Any, field: str, value: Any
+) -> None:
+    """Files of Iceberg have the columns of which a partition's value was made."""
+    folder = taken_up_table(tmp_path / "t", kind=kind, field=field, every={"p": value})
+    rows = _rows(scan_on(HudiTable(str(folder)), path).to_table())
+    assert rows == [(key, number, value) for key, number, _ in _ROWS]
 
 
 def test_slices_of_files_that_hudi_did_not_write(tmp_path: Path) -> None:
@@ -154,8 +192,44 @@ def test_slices_of_files_that_hudi_did_not_write(tmp_path: Path) -> None:
 
 def test_the_metadata_table_is_enough(tmp_path: Path) -> None:
     """Commits that told of the files may be archived."""
-    table = HudiTable(str(taken_up_table(tmp_path / "t", archived=True)))
-    assert _rows(table.scan().to_table()) == _ROWS
+    folder = taken_up_table(tmp_path / "t", archived=True)
+    assert _rows(HudiTable(str(folder)).scan().to_table()) == _ROWS
+    shutil.rmtree(folder / ".hoodie/archived")
+    assert _rows(HudiTable(str(folder)).scan().to_table()) == _ROWS
+
+
+@pytest.mark.parametrize("lost", ["archived", "metadata/files"])
+def test_folders_are_not_believed_though_no_active_commit_names_a_file(
+    tmp_path: Path, lost: str
+) -> None:
+    """The metadata table tells which files folders lack, and where it is broken the archive does.
+
+    Hudi lists no partition of such a table by folders, where nobody left its marker, and so finds
+    no row (1.2.0, `FileSystemBackedTableMetadata`).
+    """
+    folder = taken_up_table(tmp_path / "t", archived=True)
+    shutil.rmtree(folder / ".hoodie" / lost)
+    for options in ({}, {"as_of": at(2)}, {"columns": ["k"], "filter": pc.field("k") == "c"}):
+        with pytest.raises(RefusedError, match="Hudi did not write the file that this names"):
+            HudiTable(str(folder), listing="files").scan(**options)
+    if lost != "archived":
+        with pytest.raises(RefusedError, match="Hudi did not write the file that this names"):
+            HudiTable(str(folder)).scan()
+
+
+@pytest.mark.parametrize("is_broken", [False, True])
+def test_folders_tell_of_all_files_that_hudi_wrote(tmp_path: Path, is_broken: bool) -> None:
+    """A table without meta columns whose metadata table names no other files is read by folders."""
+    folder = unpack_table("metadata-table/v6", tmp_path)
+    table = HudiTable(str(folder), listing="files")
+    expected = _rows(table.scan().to_table())
+    path = folder / ".hoodie/hoodie.properties"
+    path.write_text(path.read_text() + "hoodie.populate.meta.fields=false\n")
+    if is_broken:
+        shutil.rmtree(folder / ".hoodie/metadata/files")
+    table = HudiTable(str(folder), listing="files")
+    assert table.config.virtual_keys
+    assert _rows(table.scan().to_table()) == expected
 
 
 @pytest.mark.parametrize("harm", ["gone", "cut", "fewer rows"])

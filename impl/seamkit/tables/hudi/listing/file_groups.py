@@ -23,6 +23,7 @@ from seamkit.tables.hudi.listing.files import (
     instant_in_name,
     is_native_log,
     log_file,
+    unlisted,
 )
 from seamkit.tables.hudi.timeline.instants import Instant
 from seamkit.tables.hudi.timeline.timeline import Timeline, Write, replaced_groups
@@ -225,10 +226,7 @@ class FileGroups:
                 continue
             name = self._timeline.storage.full(stated.path)
             if size_bytes is None and stated.path.endswith(TAKEN_UP):
-                raise RefusedError(
-                    f"{name}: Hudi did not write the file that this names, so the metadata table "
-                    "alone tells which such files a table has, and folders were listed"
-                )
+                raise unlisted(name)
             if size_bytes is None:
                 raise InputError(
                     f"{name}: missing, but the timeline says that it holds rows of the table; ask "

@@ -65,6 +65,7 @@ class BaseFile:
     `external` is there for a skeleton of a bootstrapped table, which has the meta columns alone,
     `names` for a file from before columns were renamed. `stated_bytes`, `stated_rows` and
     `stated_columns` are what the commit that wrote it states; 0, and none, where it is not at hand.
+    `needed` are columns that nothing but it tells, of a file that may lack them.
     """
 
     path: str
@@ -78,6 +79,7 @@ class BaseFile:
     stated_bytes: int = 0
     stated_rows: int = 0
     stated_columns: Sequence[str] = ()
+    needed: Sequence[str] = ()
 
     @property
     def is_taken_up(self) -> bool:
@@ -217,6 +219,14 @@ def with_file_names(
     ]
 
 
+def unlisted(where: str) -> RefusedError:
+    """Of a file that Hudi did not write, where folders were listed."""
+    return RefusedError(
+        f"{where}: Hudi did not write the file that this names, so the metadata table alone tells "
+        "which such files a table has, and folders were listed"
+    )
+
+
 _Visit = Future[tuple[frozenset[object], list[FileStatus]]]
 
 _PARTITION_MARKER = ".hoodie_partition_metadata"
@@ -259,6 +269,8 @@ def list_files(storage: Storage) -> Listing:
         return above | {identity}, storage.list(folder)
 
     def folders_in(folder: str, entries: Sequence[FileStatus]) -> list[str]:
+        if folder and any(entry.name == ".hoodie" for entry in entries):
+            return []  # another table's
         if any(entry.name.startswith(_PARTITION_MARKER) for entry in entries):
             partitions[folder] = [e for e in entries if e.size_bytes is not None]
         return [e.path for e in entries if e.size_bytes is None and e.name != ".hoodie"]
@@ -269,8 +281,6 @@ def list_files(storage: Storage) -> Listing:
         return Listing(partitions)
     with ThreadPoolExecutor(storage.parallel, thread_name_prefix="seambench-list") as pool:
         running: dict[_Visit, str] = {}
-        if folder and any(entry.name == ".hoodie" for entry in entries):
-            return []  # another table's
         # To wait for any of them would look at all of them each time.
         done: SimpleQueue[_Visit] = SimpleQueue()
 
@@ -325,13 +335,12 @@ def partition_schema(schema: pa.Schema, config: TableConfig) -> pa.Schema:
 class PartitionColumns:
     """What the path of a partition says of its rows.
 
-    Of files that Hudi did not write (`taken_up`) it says all that it can: they may lack the
-    columns, and no key generator made their paths.
+    Of a table with files that Hudi did not write (`taken_up`) it says all that it can: no key
+    generator made their paths.
     """
 
     def __init__(self, config: TableConfig, schema: pa.Schema, *, taken_up: bool = False) -> None:
         self._fields, self._drops = config.partition_fields, config.drops_partition_columns
-        self._taken_up = taken_up
         self._slashes_dates = config.raw.get(_SLASHES_DATES, "").lower() == "true"
         self._unsure = (_NULL_BEFORE_5,) if config.version < 5 else ()
         in_rows = (*config.time_partition_fields, *config.ordering_fields)
@@ -341,7 +350,6 @@ class PartitionColumns:
             for name in self._fields
             if name not in own and schema.get_field_index(name) >= 0
         }
-        self._schema = schema
         self._known: dict[str, Mapping[str, pa.Scalar]] = {}
 
     def values(self, partition: str) -> Mapping[str, pa.Scalar]:
@@ -379,15 +387,9 @@ class PartitionColumns:
                 return {}
             own = text if equals else part
             if name in self._read and own not in self._unsure:
-                kind = self._read[name].type
-                value = _value(own, kind)
+                value = _value(own, self._read[name].type)
                 if value is not None:
                     found[name] = value
-                elif self._taken_up:
-                    raise RefusedError(
-                        f"the partition {partition!r} has {own!r} for the column {name!r}, which "
-                        f"is no {kind} here, and the files, which Hudi did not write, may lack it"
-                    )
         return found
 
     def _whole(self, partition: str) -> Mapping[str, pa.Scalar]:
