@@ -175,7 +175,8 @@ def _merged(planned: PlannedSlice, names: Sequence[str], context: ReadContext) -
         yield from _base_rows(slice_, rules)
         return
     rules.refuse(slice_)
-    blocks = read_ordered_blocks(slice_, rules.logs, context.warnings)
+    logs = replace(rules.logs, schema=rules.schema)
+    blocks = read_ordered_blocks(slice_, logs, context.warnings)
     rules = rules.for_blocks(blocks)
     newest = _fold(blocks, rules)
     for row in _base_rows(slice_, rules):

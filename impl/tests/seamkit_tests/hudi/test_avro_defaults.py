@@ -238,6 +238,18 @@ def test_gaps_that_are_defaults_other_than_null_are_refused(
 
 
 @PATHS
+@pytest.mark.parametrize("how", [{"properties": _IGNORED}, {**BY_CLASS, "version": 8}], ids=repr)
+def test_defaults_of_columns_that_are_not_read_are_no_matter(
+    tmp_path: Path, path: str, how: dict[str, Any]
+) -> None:
+    """A default other than null is refused where its column is read, and nowhere else."""
+    own = {**how, "properties": {**how["properties"], **_schema(g=("int", 7))}}
+    log, further = Log().rows(ALL, whole("a", "new", None, 6)), pa.field("g", pa.int32())
+    rows = merged(tmp_path, [X5], log, path=path, further=further, **own)
+    assert rows == [("a", "new", 1, 6)]
+
+
+@PATHS
 def test_deletes_and_partial_updates_have_no_defaults(tmp_path: Path, path: str) -> None:
     """Where no value of a block can be a default, nothing is refused."""
     own = {**_IGNORED, **_schema(n=("int", 0))}
