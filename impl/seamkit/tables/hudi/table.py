@@ -32,7 +32,13 @@ from seamkit.scan.scan import Scan
 from seamkit.scan.units import ReadPlan, ReadUnit
 from seamkit.tables.hudi.base_files import open_slice_base, with_external_files
 from seamkit.tables.hudi.changes import KEY, WriteChanges
-from seamkit.tables.hudi.config.properties import PROPERTIES, TIMELINE, load_config, stated_buckets
+from seamkit.tables.hudi.config.properties import (
+    EXCLUDED,
+    PROPERTIES,
+    TIMELINE,
+    load_config,
+    stated_buckets,
+)
 from seamkit.tables.hudi.config.value_types import shown_schema
 from seamkit.tables.hudi.listing.files import FileSlice, partition_schema, with_file_names
 from seamkit.tables.hudi.merge.keys import LogSource
@@ -53,10 +59,7 @@ from seamkit.tables.table import FolderTable, TableState, described
 #: Properties by which rows may lack what tells their changes, and with which values.
 _LACK_META: Mapping[str, Callable[[str], bool]] = {
     "hoodie.populate.meta.fields": lambda text: text.lower() == "false",
-    # Of writers after 1.2.0 (HoodieMetaFieldFlags).
-    "hoodie.table.meta.fields.exclude.list": lambda text: any(
-        name in text for name in (COMMIT_TIME, *KEY)
-    ),
+    EXCLUDED: lambda text: any(name in text for name in (COMMIT_TIME, *KEY)),
 }
 
 

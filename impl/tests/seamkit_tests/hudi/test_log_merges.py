@@ -543,3 +543,22 @@ def test_every_nan_is_one_key(tmp_path: Path, path: str) -> None:
         ("log1", "-0.0"),
         ("base", "1.5"),
     ]
+
+
+@PATHS
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("hoodie.populate.meta.fields", "false"),
+        ("hoodie.table.meta.fields.exclude.list", "_hoodie_file_name, _hoodie_record_key"),
+    ],
+)
+def test_rows_without_the_record_key_have_virtual_keys(
+    tmp_path: Path, path: str, name: str, text: str
+) -> None:
+    """Where no row has the record key, as writers after 1.2.0 may leave it out alone, fields do."""
+    base = [(None, *row) for row in (X5, Y5, ("c", "z", 1, 5))]
+    log = Log().rows(ALL, (None, *whole("a", "new", 2, 6)[1:]), (None, *whole("d", "d", 3, 1)[1:]))
+    log = log.deletes(("b", ("LongWrapper", {"value": 7})))
+    rows = merged(tmp_path, base, log, path=path, properties={name: text})
+    assert rows == [("a", "new", 2, 6), ("c", "z", 1, 5), ("d", "d", 3, 1)]

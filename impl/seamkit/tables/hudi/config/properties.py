@@ -152,6 +152,8 @@ TIMELINE = ".hoodie/timeline"
 
 _MOST_BYTES = 16 << 20
 DROPS = "hoodie.datasource.write.drop.partition.columns"
+#: Meta columns that are empty, by writers after 1.2.0 (HoodieMetaFieldFlags).
+EXCLUDED = "hoodie.table.meta.fields.exclude.list"
 #: What Hudi has written into every table since a version.
 _WRITTEN_SINCE: Mapping[int, Sequence[str]] = {
     3: (
@@ -243,7 +245,7 @@ class TableConfig:
         time_partition_fields: partition fields of which a key generator made times, or may have:
             Hudi 0.15.0 does not write down which ones of a custom key generator are times.
         drops_partition_columns: whether partition fields stand in the path alone.
-        virtual_keys: whether meta columns are empty, so that keys are made of the key fields.
+        virtual_keys: whether rows lack the record key, which is made of the key fields then.
         merge: how two versions of a record become one.
         raw: every property as it stands in the file.
         metadata_table: whether this is the table of files that Hudi keeps beside another's data.
@@ -328,7 +330,8 @@ def load_config(storage: Storage, *, metadata_table: bool = False) -> TableConfi
             or (key_generator == "custom" and not kind)
         ),
         drops_partition_columns=raw.get(DROPS, "").lower() == "true",
-        virtual_keys=raw.get("hoodie.populate.meta.fields", "true").lower() == "false",
+        virtual_keys=raw.get("hoodie.populate.meta.fields", "true").lower() == "false"
+        or "_hoodie_record_key" in _names(raw, EXCLUDED),
         merge=read_merge_rules(raw, version, _merge_mode(raw, version, where), where),
         raw=raw,
         metadata_table=metadata_table,
