@@ -177,8 +177,8 @@ def _merged(planned: PlannedSlice, names: Sequence[str], context: ReadContext) -
     rules.refuse(slice_)
     logs = replace(rules.logs, schema=rules.schema)
     blocks = read_ordered_blocks(slice_, logs, context.warnings)
-    rules = rules.for_blocks(blocks)
-    newest = _fold(blocks, rules)
+    by_table, rules = rules.merge, rules.for_blocks(blocks)
+    newest = _fold(blocks, rules, by_table)
     for row in _base_rows(slice_, rules):
         # The first row of a doubled key uses its version up.
         version = newest.pop(_key_of(row, rules), None)
@@ -213,13 +213,18 @@ def _base_rows(slice_: FileSlice, rules: _Rules) -> Iterator[Row]:
         raise InputError(f"{name}: not readable as Parquet ({error})") from error
 
 
-def _fold(blocks: Sequence[LogBlock], rules: _Rules) -> dict[str, _Version]:
-    """The newest version of every record key, in scan order."""
+def _fold(blocks: Sequence[LogBlock], rules: _Rules, by_table: MergeRules) -> dict[str, _Version]:
+    """The newest version of every record key, in scan order.
+
+    Until the first partial update records are merged as the table says.
+    """
     newest: dict[str, _Version] = {}
+    own = replace(rules, merge=by_table)
     for block in blocks:
+        own = rules if block.is_partial else own
         for key, version in _versions(block, rules):
             older = newest.get(key)
-            newest[key] = version if older is None else _merge(older, version, rules)
+            newest[key] = version if older is None else _merge(older, version, own)
     return newest
 
 

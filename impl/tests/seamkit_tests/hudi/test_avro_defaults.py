@@ -251,13 +251,16 @@ def test_defaults_of_columns_that_are_not_read_are_no_matter(
 
 @PATHS
 def test_deletes_and_partial_updates_have_no_defaults(tmp_path: Path, path: str) -> None:
-    """Where no value of a block can be a default, nothing is refused."""
+    """Where no value of a block can be a default that counts, nothing is refused."""
     own = {**_IGNORED, **_schema(n=("int", 0))}
     gone = Log().deletes(("a", None))
     assert merged(tmp_path / "gone", [X5], gone, path=path, properties=own) == []
     filled = Log().rows(("v", "o"), ("a", "new", 6), partial=True)
     rows = merged(tmp_path / "filled", [X5], filled, path=path, properties=own)
     assert rows == [("a", "new", 1, 6)]
+    filled = Log().rows(ALL, whole("a", "x", 0, 6)).rows(("v", "o"), ("a", "new", 7), partial=True)
+    with pytest.raises(RefusedError, match="that of 'n' is 0"):
+        merged(tmp_path / "over", [], filled, path=path, properties=own)
 
 
 @PATHS

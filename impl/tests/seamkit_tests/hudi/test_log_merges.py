@@ -233,6 +233,25 @@ MERGES: dict[str, tuple[Log, list[Row], list[Row], dict[str, Any]]] = {
         [X5, ("b", "?", 1, 5)],
         [("a", "x", 3, 7), ("b", "low", 1, 5), ("c", "?", 1, 1)], {"properties": MARKED},
     ),
+    "IGNORE_DEFAULTS: before a partial update whole rows fill each other, not from a base": (
+        Log()
+        .rows(ALL, whole("a", "one", None, 6), whole("b", None, 7, 6))
+        .rows(ALL, whole("a", None, 2, 7), whole("b", None, 8, 7), whole("d", "old", 1, 1))
+        .rows(("n", "o"), ("c", 9, 9), ("d", 0, 0), partial=True)
+        .rows(ALL, whole("e", "one", 1, 1), whole("a", None, 5, 1))
+        .rows(ALL, whole("e", None, 2, 2)),
+        [X5, Y5, ("c", "z", 1, 5)],
+        [("a", "one", 2, 7), ("b", None, 8, 7), ("c", "z", 9, 9), ("d", "old", 1, 1),
+         ("e", None, 2, 2)],
+        {"properties": {"hoodie.table.partial.update.mode": "IGNORE_DEFAULTS"}},
+    ),
+    "FILL_UNAVAILABLE: the same of marked texts, whichever of both lies on top": (
+        Log()
+        .rows(ALL, whole("a", "?", 2, 7), whole("b", "?", 2, 7))
+        .rows(ALL, whole("a", "one", 3, 6))
+        .rows(("v", "o"), ("b", "less", 6), partial=True),
+        [X5, Y5], [("a", "one", 2, 7), ("b", "?", 2, 7)], {"properties": MARKED},
+    ),
     "a MERGE INTO with two matched clauses leaves the key out: its text counts": (
         Log().rows(ALL, ("b", None, None, 2, 7)),
         [X5, Y5], [X5, (None, None, 2, 7)], {},

@@ -6,6 +6,7 @@ import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import takewhile
 from typing import Any
 
 import pyarrow as pa
@@ -207,8 +208,9 @@ def _check_gaps(blocks: Sequence[LogBlock], source: SliceLogs) -> None:
     where it runs a class (`PartialUpdateHandler`, `OverwriteNonDefaultsWithLatestAvroPayload`).
     """
     rule = source.config.merge.fill_rule
-    whole = [block for block in blocks if block.kind != "delete"]
-    if rule is None or rule.gaps != "defaults" or any(block.is_partial for block in whole):
+    data = [block for block in blocks if block.kind != "delete"]
+    whole = [*takewhile(lambda block: not block.is_partial, data)]
+    if rule is None or rule.gaps != "defaults":
         return
     defaults = source.avro.defaults if whole and source.avro else {}
     for name in source.schema.names:

@@ -138,6 +138,11 @@ class _Collected:
         self._ordering: list[pa.RecordBatch] = []
         self._flags: list[np.ndarray] = []
         self._held: list[tuple[frozenset[str] | None, int]] = []
+        self._before: tuple[int, int] | None = None
+
+    def add_partial(self) -> None:
+        """Note that a partial update comes now; what lies before the first is merged by itself."""
+        self._before = self._before or (len(self._rows), self._data.num_rows)
 
     def add_rows(
         self, batch: pa.RecordBatch, keys: pa.RecordBatch, held: frozenset[str] | None
@@ -213,6 +218,8 @@ class _Collected:
         partial = any(held is not None for held, _ in self._held)
         rule = None if partial else source.config.merge.fill_rule
         filling = partial or rule is not None
+        if partial:
+            data = self._filled_by_rule(data, where)
         key_columns = concat_batches(self._key_columns, self._keys.schema)
         self._key_columns.clear()  # two copies of all keys may be more than there is memory for
         index = LogIndex(
@@ -235,6 +242,32 @@ class _Collected:
         exported = ExportedBatch(data)
         keys = self._keys
         return SliceLog(data, exported, index, keys, fields, roots, least, kind, where, filled)
+
+    def _filled_by_rule(self, data: pa.RecordBatch, where: str) -> pa.RecordBatch:
+        """Fill rows before the first partial update from each other, if the table has a rule.
+
+        Hudi 1.2.0 merges these by it as they come (KeyBasedFileGroupRecordBuffer).
+        """
+        rule, (events, count) = self._source.config.merge.fill_rule, self._before or (0, 0)
+        if rule is None or not count:
+            return data
+        ordering = flags = None
+        if self._ordering:
+            ordering = concat_batches(self._ordering[:events], self._source.ordering_types)
+            flags = np.concatenate(self._flags[:events])
+        index = LogIndex(
+            concat_batches(self._key_columns[:events], self._keys.schema),
+            np.concatenate(self._rows[:events]),
+            ordering,
+            flags,
+            self._context.allocator,
+            filling_rows=count,
+            source=where,
+        )
+        first = data.slice(0, count)
+        presence = [rule.present(column) for column in first.columns]
+        filled = fill_gaps(first, presence, index.below(), rule).data
+        return concat_batches([filled, data.slice(count)], data.schema)
 
     def _presence(self, name: str, data: pa.RecordBatch, rule: FillRule | None) -> Presence:
         """Which values of a column count: by the table's rule, or by what each block holds."""
@@ -300,6 +333,8 @@ def _folded(
             events.add_deletes(deletes, own, where)
             continue
         held = partial_columns(alike[0])
+        if held is not None:
+            events.add_partial()
         for batch in reader.batches(alike, decoded):
             piece = None if own is None else own[rows : rows + batch.num_rows]
             events.add_rows(batch, _row_keys(keys, batch, piece, where), held)
