@@ -162,6 +162,7 @@ HUDI = ReaderFormat(
         "partial-updates",
         "virtual-keys",
         "base-files.orc",
+        "files.taken-up",
         "partitions.dropped",
         "table-version.5",
         "table-version.6",

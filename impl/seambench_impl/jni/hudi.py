@@ -77,6 +77,11 @@ def _refuse_blocks(changes: SliceChanges) -> None:
     to it, and it takes the newest version of a delete block for that of any block above. Of the
     logs, which are mapped, headers alone are looked at.
     """
+    base = changes.slice_.base
+    if base is not None and base.is_taken_up:
+        # Its classes tell file and instant by the name in the commit, which no file has.
+        where = changes.source.storage.full(base.path)
+        raise RefusedError(f"{where}: Hudi did not write the file; not supported here")
     for block in read_ordered_blocks(changes.slice_, changes.source, []):
         if block.kind != "delete":
             continue

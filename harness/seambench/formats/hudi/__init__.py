@@ -26,6 +26,7 @@ _CAPABILITIES = {
     "blocks.parquet": "log blocks that are Parquet files",
     "blocks.delete": "log blocks of deleted keys",
     "base-files.orc": "base files in ORC",
+    "files.taken-up": "files that Hudi did not write",
     "delete-marker": "a column of the user's own that marks deletes",
     "partial-updates": "log blocks that hold some of the columns",
     "partitions.dropped": "partitions that were dropped",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -18,20 +19,29 @@ from seambench.formats.hudi.timelines import activated, archived, mend_writes
 #: Kinds of blocks of rows, and the entries of a header that tell positions of records.
 _ROWS = (DELETES, AVRO, PARQUET)
 _POSITIONS = (5, 8)
+_TAKEN_UP = re.compile(r'"(([^"]+)_\d+_hudiext)"')
 
 
 def _mend(
     table: Path, sizes: Mapping[str, int], beside: Mapping[str, Sequence[str]] | None = None
 ) -> None:
     """Sizes of files in what writes say, and in the metadata table; see `mend_writes`."""
+    named = _taken_up(table).items()
+    sizes = {**sizes, **{name: sizes[file] for name, file in named if file in sizes}}
     mend_writes(table, sizes, beside or {})
     restate_files(table, sizes, beside or {})
+
+
+def _taken_up(table: Path) -> Mapping[str, str]:
+    """Files that Hudi did not write, by what commits and the metadata table call them."""
+    texts = [file.read_text("utf-8") for file in table.glob(".hoodie/*.replacecommit")]
+    return {match[1]: match[2] for text in texts for match in _TAKEN_UP.finditer(text)}
 
 
 def _without_metadata_table(table: Path) -> int:
     """Takes the metadata table away, as a writer does to which it is forbidden."""
     folder = table / ".hoodie" / "metadata"
-    if not folder.is_dir():
+    if not folder.is_dir() or _taken_up(table):
         return 0
     files = sum(1 for file in folder.rglob("*") if file.is_file())
     shutil.rmtree(folder)

@@ -38,6 +38,7 @@ Operation = Literal[
     "restore",
     "clean",
     "crash",
+    "take-up",
 ]
 _WRITERS = {6: "0.15.0", 8: "1.0.2", 9: "1.2.0"}
 
@@ -50,6 +51,8 @@ class WriteSpec:
         operation: Hudi's word for it. `sql` runs `sql`. `compact` and `cluster` run what is
             scheduled, or schedule and run. `rollback`, `savepoint` and `restore` mean the step
             `of`. `crash` takes the completion of the step before away, as if its writer had died.
+            `take-up` writes files by another hand than Hudi's, which its client then takes up, in
+            the place of those of the step `of`.
         rows: the rows; a column left out is null.
         sql: the statement; the table is called `golden`, `{path}` is its folder, `{2}` the instant
             of the second step.

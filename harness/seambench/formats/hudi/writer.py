@@ -20,6 +20,7 @@ from seambase.errors import InputError, SeambenchError, UsageError
 from seambench.contracts.tables import Design, Groups, Step, Written
 from seambench.formats.hudi.golden import Operation, TableSpec, WriteSpec
 from seambench.formats.hudi.layouts import HudiLayout
+from seambench.formats.hudi.taking_up import take_up
 from seambench.formats.rows import data_frame
 from seambench.formats.steps import settings
 
@@ -115,6 +116,8 @@ def _carry_out(
 ) -> None:
     if write.operation == "crash":
         _forget_completion(table, instants[-1])
+    elif write.operation == "take-up":
+        take_up(spark, spec, write, write_options(spec, write), table)
     elif write.operation in _SQL or write.operation == "sql":
         text = write.sql if write.operation == "sql" else _SQL[write.operation]
         named = {str(n): instant for n, instant in enumerate(instants, 1)}

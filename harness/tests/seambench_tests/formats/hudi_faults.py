@@ -254,13 +254,18 @@ def _later_commit(table: Path) -> None:
             file.rename(folder / f"{file.name[:14]}000{file.name[17:]}")
 
 
-V6, V9, PART, META, COW, INDEXES = (
+def _of_another(told: Any) -> None:
+    told["path"] = told["path"].replace("_2", "_1")
+
+
+V6, V9, PART, META, COW, INDEXES, TAKEN = (
     "mor-v6-event",
     "mor-v9-event",
     "mor-v9-partitioned",
     "metadata-table/v9",
     "cow-v9",
     "indexes/v9",
+    "taken-up/v6-1.2.0",
 )
 LIST = ".hoodie/metadata/files"
 BASES, LOGS, TIMES = "*_*.parquet", ".*.log.*", ".hoodie/timeline/*"
@@ -358,6 +363,14 @@ FAULTS: list[tuple[str, str, Plant]] = [
     ("metadata.record-index", INDEXES, without(".hoodie/metadata/record_index/*")),
     ("metadata.bloom-filter", "bloom-index/v9", _filters(_no_bits)),
     ("metadata.bloom-filter", "bloom-index/v9", _filters(lambda _: b"AAAA")),
+    ("commit.missing", TAKEN, without("p=y/*.parquet")),
+    ("commit.instant", TAKEN, _stats(_of_another)),
+    ("commit.file-id", TAKEN, _stat(fileId="x")),
+    ("commit.file-size", TAKEN, _stat(fileSizeInBytes=7)),
+    ("commit.writes", TAKEN, _stat(numWrites=7)),
+    ("file.name", TAKEN, _rename("p=y/*.parquet", lambda _: "another.parquet")),
+    ("metadata.gone-files", TAKEN, without("p=y/*.parquet")),
+    ("metadata.file-size", TAKEN, _files(lambda told: told.update(size=told["size"] + 1))),
 ]  # fmt: skip
 #: What writers may do: plants after which no table breaks the rule.
 ALLOWED: list[tuple[str, str, Plant]] = [

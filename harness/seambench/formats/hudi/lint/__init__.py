@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from seambench.contracts.formats import Fault
-from seambench.formats.hudi.lint.base_files import base_faults, row_count
+from seambench.formats.hudi.lint.base_files import TAKEN_UP, base_faults, row_count
 from seambench.formats.hudi.lint.instants import LAYOUT_2, Instants, instants_of, texts_of
 from seambench.formats.hudi.lint.logs import log_findings
 from seambench.formats.hudi.lint.metadata_table import metadata_findings
@@ -37,6 +37,7 @@ _TAKES_AWAY = ("clean", "rollback", "restore")
 _NAME = re.compile(r"(\d{14}|\d{17})(?:_(\d{14}|\d{17}))?\.([a-z]+)(?:\.(requested|inflight))?")
 _BASE = re.compile(r"([a-zA-Z0-9-]+)_([a-zA-Z0-9-]+)_(\d+)(\.[a-zA-Z0-9]+)")
 _LOG = re.compile(r"\.([^._]+)_([^.]*)\.log\.(\d+)(?:_(\d+-\d+-\d+)(\.cdc)?)?")
+_MARK = ".hoodie_partition_metadata"
 #: File ids that concurrent writers share on purpose.
 _SHARED = "00000000-0000-0000-0000-"
 Row = Mapping[str, Any]
@@ -50,6 +51,7 @@ class _Table:
     conf: Mapping[str, str]
     timeline: Timeline
     removed: set[str] = field(default_factory=set)
+    taken_up: set[Path] = field(default_factory=set)
 
     @cached_property
     def version(self) -> int:
@@ -200,6 +202,9 @@ def _stat_faults(table: _Table, instant: str, partition: str, stat: Row) -> Iter
     """The statistics of one file that a commit wrote."""
     file, folder = table.path / stat["path"], stat["path"].rpartition("/")[0]
     base, log = _BASE.fullmatch(file.name), _LOG.fullmatch(file.name)
+    if taken := TAKEN_UP.fullmatch(file.name):
+        file, base = file.with_name(taken[1]), taken
+        table.taken_up.add(file)
     match, said = base or log, stat.get("partitionPath", partition)
     for rule, ok, says in (
         ("path", match is not None, "the file's name is neither that of a base file nor of a log"),
@@ -209,12 +214,12 @@ def _stat_faults(table: _Table, instant: str, partition: str, stat: Row) -> Iter
             partition == said == folder,
             f"partition {partition!r}, partitionPath {said!r}",
         ),
-        ("instant", base is None or base[3] == instant, f"{instant} wrote the file"),
+        ("instant", base is None or instant in base.groups(), f"{instant} wrote the file"),
     ):
         if not ok:
             yield rule, says
     if (real := size_of(file)) is None:
-        if file.name not in table.removed:
+        if table.removed.isdisjoint((file.name, Path(stat["path"]).name)):
             says = "there is no such file, and no clean, rollback or restore says that it went"
             yield "missing", says
         return
@@ -245,7 +250,7 @@ def _file_faults(table: _Table) -> Iterator[Fault]:
         place = table.place(file)
         match = _BASE.fullmatch(file.name) or _LOG.fullmatch(file.name)
         if match is None:
-            if not file.name.startswith(".hoodie_partition_metadata"):
+            if not (file in table.taken_up or file.name.startswith(_MARK)):
                 says = "it is neither a base file, nor a log, nor a partition's mark"
                 yield RULES.fault(("file.name", place, says))
             continue
@@ -290,11 +295,11 @@ def _folder_findings(
 def _mark_findings(table: _Table, folder: Path) -> Iterator[Finding]:
     """The mark by which a listing tells a partition from other folders."""
     depth = len(folder.relative_to(table.path).parts)
-    marks = [*folder.glob(".hoodie_partition_metadata*")]
+    marks = [*folder.glob(f"{_MARK}*")]
     if not any(mark.suffix != ".crc" for mark in marks):
-        says = "a partition without .hoodie_partition_metadata: listings do not find it"
+        says = f"a partition without {_MARK}: listings do not find it"
         yield "partition.mark", table.place(folder), says
-    for mark in (one for one in marks if one.name == ".hoodie_partition_metadata"):
+    for mark in (one for one in marks if one.name == _MARK):
         lines = mark.read_text(encoding="utf-8").splitlines()
         pairs = dict(line.split("=", 1) for line in lines if "=" in line)
         for name, ok, must in (

@@ -28,6 +28,9 @@ _LEAST, _GREATEST = b"hoodie_min_record_key", b"hoodie_max_record_key"
 FILTER = b"org.apache.hudi.bloomfilter"
 #: Types whose values are spelled alike by everybody.
 _PLAIN = (pa.types.is_string, pa.types.is_integer)
+#: A file that Hudi did not write, as commits and the metadata table name it: its own name and the
+#: instant that took it up (`ExternalFilePathUtil`).
+TAKEN_UP = re.compile(r"(.+)_(\d+)_hudiext")
 Wrong = Iterator[tuple[str, str, str]]
 """The end of a rule's name, a column or key of the footer, and what stands there."""
 

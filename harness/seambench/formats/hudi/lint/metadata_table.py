@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 from seambase.errors import UsageError
 from seambench.formats.hudi.damage import name_parts
 from seambench.formats.hudi.hfiles import read_hfile
-from seambench.formats.hudi.lint.base_files import FILTER, KEY, footer_faults
+from seambench.formats.hudi.lint.base_files import FILTER, KEY, TAKEN_UP, footer_faults
 from seambench.formats.hudi.lint.instants import LAYOUT_2, Instants, instants_of
 from seambench.formats.hudi.lint.logs import log_findings
 from seambench.formats.hudi.log_blocks import HFILE, INSTANT, blocks_of
@@ -223,8 +223,12 @@ def _list_faults(folder: Path, sizes: Mapping[str, int], files: Mapping[str, Any
     for name in sorted(set(sizes) - set(live)):
         yield "lost-files", name, "the list has no such file: readers lose its rows"
     for name in sorted(set(live) - set(sizes)):
-        if not (folder / name).is_file():
+        taken_up = TAKEN_UP.fullmatch(name)
+        file = folder / (taken_up[1] if taken_up else name)
+        if not file.is_file():
             yield "gone-files", name, "the list has it, and it is not there"
+        elif taken_up:
+            sizes = {**sizes, name: file.stat().st_size}
     for name in sorted(set(live) & set(sizes)):
         if live[name] != sizes[name]:
             yield "file-size", name, f"its size is stated as {live[name]}, and is {sizes[name]}"
