@@ -328,6 +328,7 @@ _CONTRADICTIONS: dict[str, tuple[Callable[[Footer], object], str]] = {
     "a shorter name": (lambda f: _rename(_element(f, 2), b"tex"), "its path is another"),
     "another path": (lambda f: _lead(f, 3, b"fixee"), "its path is another"),
     "another column's path": (lambda f: _lead(f, 0, b"text"), "its path is another"),
+    "a path in two": (lambda f: _lead(f, 2, b"t", b"xt"), "its path is another"),
     "a path of more names": (lambda f: _lead(f, 2, b"text", b"x"), "its path is another"),
     "a path of one name more": (lambda f: _lead(f, 2, b"", b"text"), "its path is another"),
     "a long row group": (lambda f: _set(f.tree[4].items[0], 6, 2 * _bytes(f) + 2), _LONG_GROUP),
