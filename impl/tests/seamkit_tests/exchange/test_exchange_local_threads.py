@@ -109,14 +109,17 @@ def test_writers_wait_while_nobody_reads() -> None:
     assert not writing.is_alive()
 
 
-def test_a_key_partition_hands_out_a_chunk_a_key() -> None:
-    """Each chunk has the rows of one key, NULL among them."""
-    exchange = _exchange("key-partition", 1, 1)
+@pytest.mark.parametrize("key", ["k", pc.add(pc.field("k"), 1)], ids=str)
+@pytest.mark.parametrize("columns", [["row", "k"], ["row"], None], ids=str)
+def test_a_key_partition_hands_out_a_chunk_a_key(key: Key, columns: Sequence[str] | None) -> None:
+    """Each chunk has the rows of one key, NULL among them, whether that travels or not."""
+    rule = PartitionRule([key], 1, columns=columns)
+    exchange = ThreadedLocalExchange("key-partition", _SCHEMA, 1, 1, rule=rule)
     columns = [pa.array(values, pa.int64()) for values in ([5, None, 5, 6], [0] * 4, range(4))]
     exchange.write(0, pa.RecordBatch.from_arrays(columns, schema=_SCHEMA))
     exchange.finish()
     chunks = [exchange.read(0, 0), exchange.read(0, 0), exchange.read(0, 0)]
-    assert [chunk["k"].to_pylist() for chunk in chunks if chunk] == [[5, 5], [None], [6]]
+    assert [chunk["row"].to_pylist() for chunk in chunks if chunk] == [[0, 2], [1], [3]]
     assert exchange.read(0, 0) is None
 
 
