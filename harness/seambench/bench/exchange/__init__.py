@@ -1,1 +1,1 @@
-"""Conformance of exchanges: cases as data, and the check that runs one."""
+"""Exchanges between worker processes of this machine: plans are run, checked and timed."""
