@@ -68,8 +68,8 @@ def test_tables_of_other_writers_have_a_recipe() -> None:
 
 
 def test_golden_tables_stay_small() -> None:
-    """The archives together stay below 8.4 MB."""
-    assert sum((t.folder / "table.zip").stat().st_size for t in TABLES) < 8_400_000
+    """The archives together stay below 8.5 MB."""
+    assert sum((t.folder / "table.zip").stat().st_size for t in TABLES) < 8_500_000
 
 
 def test_edits_change_the_table(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import seamkit
+from seambase.errors import InputError
 from seambench.bench import delayed_storage
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.ranges import FarFile, Ranges, near
@@ -238,16 +239,18 @@ def test_a_row_group_is_one_request(tmp_path: Path) -> None:
     assert Counter(r.kind for r in made) == {"list": 1, "read": 1 + 4}
 
 
-def test_the_schema_names_the_chunks(tmp_path: Path) -> None:
-    """A chunk's own path, which nothing is read by, may be no text at all."""
+def test_a_chunk_of_another_path_than_the_schemas_is_broken(tmp_path: Path) -> None:
+    """Also where its path is no text at all; points in names are part of them."""
     path = tmp_path / "f.parquet"
     pq.write_table(pa.table({"a.b": [1, 2], "column": [3, 4]}), path, store_schema=False)
-    content = bytearray(path.read_bytes())
-    content[content.rindex(b"column")] |= 0x80
-    path.write_bytes(content)
     reader = ParquetReader(Storage(_far(tmp_path)), "f.parquet")
     batches = reader.batches(reader.schema, 10, use_threads=False)
     assert pa.Table.from_batches(batches).to_pydict() == {"a.b": [1, 2], "column": [3, 4]}
+    content = bytearray(path.read_bytes())
+    content[content.rindex(b"column")] |= 0x80
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="its path is another than the schema's column has"):
+        ParquetReader(Storage(_far(tmp_path)), "f.parquet")
 
 
 @pytest.mark.parametrize(
