@@ -206,7 +206,7 @@ def test_a_sender_that_is_kept_waiting_may_be_silent(transport: str, tmp_path: P
         assert read is not None
         assert len(read) == 5
         assert heard.answers.get(timeout=PATIENCE).sequence == 0
-    assert server.errors == []
+        assert server.errors == []  # later a beat may find the sender gone
 
 
 @pytest.mark.parametrize("transport", ["grpc", "flight"])
