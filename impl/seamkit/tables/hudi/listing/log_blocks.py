@@ -6,7 +6,6 @@ import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import takewhile
 from typing import Any
 
 import pyarrow as pa
@@ -208,16 +207,15 @@ def _check_gaps(blocks: Sequence[LogBlock], source: SliceLogs) -> None:
     where it runs a class (`PartialUpdateHandler`, `OverwriteNonDefaultsWithLatestAvroPayload`).
     """
     rule = source.config.merge.fill_rule
-    data = [block for block in blocks if block.kind != "delete"]
-    whole = [*takewhile(lambda block: not block.is_partial, data)]
-    if rule is None or rule.gaps != "defaults":
+    first = next((block for block in blocks if block.kind != "delete"), None)
+    if rule is None or rule.gaps != "defaults" or first is None or first.is_partial:
         return
-    defaults = source.avro.defaults if whole and source.avro else {}
+    defaults = source.avro.defaults if source.avro else {}
     for name in source.schema.names:
         # Where a row is no delete, neither is an older one that is left.
         if defaults.get(name) is not None and name != IS_DELETED:
             raise RefusedError(
-                f"{whole[0].where}: values that are a column's default leave older ones as they "
+                f"{first.where}: values that are a column's default leave older ones as they "
                 f"are, and that of '{name}' is {defaults[name]!r:.80}; others than null are not "
                 "supported; compact the table with Hudi, so that no log is left"
             )
