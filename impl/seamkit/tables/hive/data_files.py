@@ -96,6 +96,15 @@ class HiveTypes(LosslessTypes):
         return super().promote(column, want)
 
 
+class _AvroTypes(HiveTypes):
+    """Type rules of Avro: Hive takes a number for one, whatever its schema says that it counts."""
+
+    def relabels(self, have: pa.DataType, want: pa.DataType) -> bool:
+        """Times and days are the numbers of a column of these."""
+        is_time = pa.types.is_temporal(have) and pa.types.is_integer(want)
+        return bool(is_time and have.bit_width == want.bit_width)
+
+
 _TYPES = HiveTypes()
 
 
@@ -134,7 +143,8 @@ _READERS: Mapping[str, Callable[..., FileReader]] = {
 
 def open_column_file(storage: Storage, path: str, description: Description) -> FileReader:
     """Open a data file of a table whose format is `parquet`, `orc` or `avro`."""
-    reader = _READERS[description.format](storage, path, _TYPES)
+    rules = _AvroTypes() if description.format == "avro" else _TYPES
+    reader = _READERS[description.format](storage, path, rules)
     holds_days = isinstance(reader, ParquetReader) and reader.of_footer(check_unmarked)
     own, by_name = list(reader.schema), places(reader.schema, lambda field: (field.name.lower(),))
     if description.format == "orc":

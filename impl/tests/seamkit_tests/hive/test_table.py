@@ -281,6 +281,31 @@ def test_columns_are_found_by_position_where_a_property_of_their_format_says_so(
     assert table.scan(["k"], filter="v = 2").to_table().num_rows == by_position
 
 
+@pytest.mark.parametrize(
+    ("kind", "logical", "column"),
+    [
+        ("long", "timestamp-micros", "bigint"),
+        ("long", "timestamp-millis", "bigint"),
+        ("long", "local-timestamp-micros", "bigint"),
+        ("long", "time-micros", "bigint"),
+        ("int", "time-millis", "int"),
+        ("int", "date", "int"),
+    ],
+)
+def test_a_number_of_avro_is_one_whatever_it_counts(
+    kind: str, logical: str, column: str, tmp_path: Path
+) -> None:
+    """As Hive's classes read it, whose own schema of such a column says nothing else."""
+    counted = optional({"type": kind, "logicalType": logical})
+    rows = [{"n": 7, "s": {"x": 70000}}, {"n": None, "s": None}, {"n": -8, "s": {"x": -1}}]
+    schema = record(n=counted, s=optional(record("s", x=counted)))
+    (tmp_path / "f").write_bytes(container(schema, rows))
+    columns = {"n": column, "s": f"struct<x:{column}>"}
+    table = HiveTable(tmp_path, columns=columns, file_format="avro")
+    assert table.scan().to_table().to_pylist() == rows
+    assert table.scan(["s"], filter="n = 7").to_table().to_pylist() == [{"s": {"x": 70000}}]
+
+
 @pytest.mark.parametrize("level", ["0", "2"])
 def test_fields_by_position_are_refused(level: str, tmp_path: Path) -> None:
     """ORC goes by position as deep as a property says; the default is the columns alone."""
