@@ -297,6 +297,8 @@ class RowFormat:
 
 def row_format(description: Description, where: str) -> RowFormat:
     """What a table's properties say of its rows; properties of no meaning here are passed over."""
+    if description.format in _OF_COLUMNS:
+        return RowFormat()  # its files have no rows of text, whatever is said of them
     properties = description.properties
     for name, what in _REFUSED_PROPERTIES.items():
         if name in properties:

@@ -140,9 +140,13 @@ def test_a_location_that_is_no_folder_is_refused(tmp_path: Path, location: Any) 
 def test_properties_that_are_not_followed_are_refused(
     tmp_path: Path, properties: dict[str, str], error: type[Exception]
 ) -> None:
-    """By name, since rows would be others."""
+    """By name, since rows would be others; files of columns have no such rows."""
     with pytest.raises(error):
         _table(tmp_path, properties=properties)
+    pq.write_table(_SWAPPED, tmp_path / "f.txt")
+    columns = {"k": "int"}
+    table = HiveTable(tmp_path, columns=columns, file_format="parquet", properties=properties)
+    assert table.scan().to_table().to_pylist() == [{"k": 2}]
 
 
 @pytest.mark.parametrize(
