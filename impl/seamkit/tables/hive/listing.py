@@ -18,6 +18,8 @@ from seamkit.tables.partition_folder import PartitionFolder
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 _ESCAPED = re.compile(r"%([0-9a-fA-F]{2})")
 _OF_TRANSACTIONS = re.compile(r"(base|delta|delete_delta)_\d+(_\d+)*")
+#: What each branch of a `UNION ALL` wrote, where Hive runs on Tez, which reads all of them.
+_OF_UNION = re.compile(r"HIVE_UNION_SUBDIR_\d+")
 
 
 Folders = Callable[[], Sequence[PartitionFolder]]
@@ -110,7 +112,11 @@ def _walk(
 ) -> Iterator[Listed]:
     entries = storage.list(folder)
     if not below:
-        yield from (_file(storage, one, values) for one in entries if not _is_hidden(one.name))
+        for one in (one for one in entries if not _is_hidden(one.name)):
+            if one.size_bytes is None and _OF_UNION.fullmatch(one.name):
+                yield from _walk(storage, one.path, below, values, wanted, warnings)
+            else:
+                yield _file(storage, one, values)
         return
     column, kind = below[0]
     folders: list[tuple[str, Values]] = []

@@ -103,6 +103,26 @@ def test_folders_of_partitions_that_a_filter_leaves_out_are_not_listed(tmp_path:
             table.scan(filter=spelled)
 
 
+@pytest.mark.parametrize("by_catalog", [False, True])
+def test_branches_of_a_union_are_read_with_their_partition(
+    by_catalog: bool, tmp_path: Path
+) -> None:
+    """Hive on Tez gives each branch of a `UNION ALL` a folder, and reads them all."""
+    branch = "HIVE_UNION_SUBDIR_"
+    places = ("day=1", f"day=1/{branch}1", f"day=1/{branch}15", f"day=2/{branch}1/{branch}2")
+    for number, place in enumerate(places):
+        (tmp_path / place).mkdir(parents=True)
+        (tmp_path / place / "000000_0").write_text(f"{number}|x\n", encoding="utf-8")
+    known = [PartitionFolder([day], str(tmp_path / f"day={day}")) for day in "12"]
+    how: dict[str, Any] = {"folders": lambda: known} if by_catalog else {}
+    partitions, delimiter = {"day": "int"}, {"field.delim": "|"}
+    table = HiveTable(
+        str(tmp_path), columns=_COLUMNS, partitions=partitions, properties=delimiter, **how
+    )
+    assert _rows(table) == [(0, "x", 1), (1, "x", 1), (2, "x", 1), (3, "x", 2)]
+    assert table.scan(["k"], filter="day = 2").to_table().to_pylist() == [{"k": 3}]
+
+
 def test_partitions_elsewhere_have_no_plan_in_json(
     tmp_path: Path, partitions: list[PartitionFolder]
 ) -> None:
