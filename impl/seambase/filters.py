@@ -32,10 +32,8 @@ def filter_columns(expression: pc.Expression | None, schema: pa.Schema) -> list[
 
 
 def _read_by(expression: pc.Expression, schema: pa.Schema) -> list[str]:
-    """The columns without which an expression that binds no longer does: it lists them nowhere.
-
-    A table may have thousands. Its text names those that it reads, and maybe others.
-    """
+    """The columns without which an expression that binds no longer does: it lists them nowhere."""
+    # A table may have thousands. Its text names those that it reads, and maybe others.
     text = filter_text(expression)
     named = [name for name in schema.names if name in text]
     found = {name for name in named if _needed([name], schema, expression)}
@@ -133,10 +131,8 @@ def _kernel_problem(fields: Sequence[pa.Field], expression: pc.Expression) -> st
 
 
 def _list_problem(fields: Sequence[pa.Field], expression: pc.Expression) -> str | None:
-    """What Arrow says of a list of values only where it holds them against a file's bounds.
-
-    It casts texts to days for a row, and refuses to compare them then.
-    """
+    """What Arrow says of a list of values only where it holds them against a file's bounds."""
+    # It casts texts to days for a row, and refuses to compare them then.
     import pyarrow.dataset as ds
     from pyarrow.fs import LocalFileSystem
 
@@ -154,10 +150,8 @@ def _list_problem(fields: Sequence[pa.Field], expression: pc.Expression) -> str 
 
 
 def _deadly_null(schema: pa.Schema, expression: pc.Expression) -> str | None:
-    """Of a null of 64-bit offsets that Arrow would cast to a column's type: the process dies of it.
-
-    Arrow's text of a filter tells the type of a null, and puts texts into quotes.
-    """
+    """That Arrow would cast a null of 64-bit offsets to a column's type: the process dies of it."""
+    # Arrow's text of a filter tells the type of a null, and puts texts into quotes.
     text = re.sub(r'"(?:[^"\\]|\\.)*"', "", filter_text(expression))
     found = re.search(r"\bnull\[(large_(?:string|binary))\]", text)
     if found is None or all(str(field.type) == found[1] for field in schema if field.name in text):

@@ -152,10 +152,8 @@ _DICTIONARY, _RECORDS = 2, 3
 
 
 def _unpacked_bytes(message: pa.Message) -> int:
-    """What the buffers of a message become; 0 where none is compressed.
-
-    Arrow has looked through the metadata, a flatbuffer, when it made a message of it.
-    """
+    """What the buffers of a message become; 0 where none is compressed."""
+    # Arrow has looked through the metadata, a flatbuffer, when it made a message of it.
     words = memoryview(message.metadata)
     root = _reference(words, 0)
     kind, header = _field(words, root, _KIND), _field(words, root, _HEADER)

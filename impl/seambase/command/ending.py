@@ -67,11 +67,9 @@ def _failed(program: str, error: BaseException) -> int:
 
 
 def _takes_no_more(error: OSError) -> bool:
-    """Whether what is still to be printed cannot be: its file's errors come without a name.
-
-    What found no room may be forgotten already, so the end of a line is tried then; after any other
-    error nothing is added to what was printed.
-    """
+    """Whether what is still to be printed cannot be: its file's errors come without a name."""
+    # What found no room may be forgotten already, so the end of a line is tried then; after any
+    # other error nothing is added to what was printed.
     try:
         if error.errno in _NO_ROOM:
             sys.stdout.write("\n")
@@ -102,10 +100,8 @@ def _require_text(arguments: Sequence[str]) -> None:
 
 
 def _open_what_is_closed() -> None:
-    """Streams that were closed before we began: what is printed fails, what is told is lost.
-
-    No other file takes their numbers then.
-    """
+    """Streams that were closed before we began: what is printed fails, what is told is lost."""
+    # No other file takes their numbers then.
     if sys.stdout is None:
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")
     if sys.stderr is None:

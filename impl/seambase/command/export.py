@@ -115,10 +115,8 @@ def _is_bytes(kind: Any) -> bool:
 
 
 def _write_lines(file: IO[str], batch: Any) -> None:
-    """One object per row; decimals, dates and times as text, bytes as base64.
-
-    So are numbers that JSON lacks: "NaN", "Infinity", "-Infinity".
-    """
+    """One object per row; decimals, dates and times as text, bytes as base64."""
+    # So are numbers that JSON lacks: "NaN", "Infinity", "-Infinity".
     for row in batch.to_pylist():
         file.write(json_text(row, _text, ensure_ascii=False) + "\n")
 

@@ -293,11 +293,9 @@ def _is_dated(kind: pa.DataType) -> bool:
 
 
 def _of_records(schema: bytes, where: str) -> str:
-    """The schema of a record whose one field is the file's datum.
-
-    Its bytes are the same. The datum itself may be a union of a record and null, which the core
-    takes as a field alone.
-    """
+    """The schema of a record whose one field is the file's datum."""
+    # Its bytes are the same. The datum itself may be a union of a record and null, which the core
+    # takes as a field alone.
     try:
         datum = json.loads(schema)
     except (ValueError, RecursionError) as error:

@@ -67,10 +67,8 @@ class FolderNames:
         return self._storage.full(places[0])
 
     def _folders_of(self, database: str) -> list[str]:
-        """Where the tables of a database may lie: below the catalog's folder, an empty text that.
-
-        A table's own folder is none of them, whatever it is called.
-        """
+        """Where tables of a database may lie: below the catalog's folder, an empty text that."""
+        # A table's own folder is none of them, whatever it is called.
         there = self._folders("")
         named = [one for one in (f"{database}{_ENDING}", database) if one in there]
         found = [one for one in named if not self._holds_table(one)]

@@ -236,10 +236,8 @@ def floating_text(value: float, kind: pa.DataType) -> str:
 
 
 def _java_floating(value: float | str) -> str:
-    """`Double.toString`: plain from 1e-3 up to 1e7, otherwise with an exponent.
-
-    It is given the number, or the shortest text that reads back as it.
-    """
+    """`Double.toString`: plain from 1e-3 up to 1e7, otherwise with an exponent."""
+    # It is given the number, or the shortest text that reads back as it.
     number = float(value)
     if math.isnan(number):
         return "NaN"

@@ -214,10 +214,8 @@ def _base_rows(slice_: FileSlice, rules: _Rules) -> Iterator[Row]:
 
 
 def _fold(blocks: Sequence[LogBlock], rules: _Rules, by_table: MergeRules) -> dict[str, _Version]:
-    """The newest version of every record key, in scan order.
-
-    Until the first partial update records are merged as the table says.
-    """
+    """The newest version of every record key, in scan order."""
+    # Until the first partial update records are merged as the table says.
     newest: dict[str, _Version] = {}
     own = replace(rules, merge=by_table)
     for block in blocks:
@@ -290,11 +288,9 @@ def _versions(block: LogBlock, rules: _Rules) -> Iterator[tuple[str, _Version]]:
 
 
 def _deletes(block: LogBlock, deletes: DeleteKeys, rules: _Rules) -> Iterator[tuple[str, _Version]]:
-    """A delete block knows records by the text of their key, which must be the one that rows have.
-
-    Points in time are numbers there, or texts of the writer's clock, of which the table says
-    nothing; and not every type has a text that is known.
-    """
+    """A delete block knows records by the text of their key, which must be that of the rows."""
+    # Points in time are numbers there, or texts of the writer's clock, of which the table says
+    # nothing; and not every type has a text that is known.
     for field in rules.made_of:
         if not (_is_plain(field.type) or pa.types.is_timestamp(field.type)):
             raise RefusedError(

@@ -153,10 +153,8 @@ def engine_files(
 
 
 def _is_passed_over(name: str) -> bool:
-    """Whether Spark takes a file for one that is hidden, or not whole yet: its rows do not come.
-
-    One with a colon is none that Hadoop can open.
-    """
+    """Whether Spark takes a file for one that is hidden, or not whole yet: its rows do not come."""
+    # One with a colon is none that Hadoop can open.
     hidden = name.startswith(".") or (name.startswith("_") and "=" not in name)
     return hidden or name.endswith("._COPYING_") or ":" in name
 
@@ -264,10 +262,8 @@ def _why_not_its_values(reader: ParquetReader, own: pa.Field, want: pa.DataType)
 
 
 def _is_exact(reader: ParquetReader, own: pa.Field, want: pa.DataType) -> bool:
-    """Whether an engine's cast gives each value of a column as the table's rules do, or fails.
-
-    Rules that go by the text of a float, or round, or give null, are the table format's own.
-    """
+    """Whether an engine's cast gives each value of a column as the table's rules do, or fails."""
+    # Rules that go by the text of a float, or round, or give null, are the table format's own.
     have, kinds, rules = own.type, pa.types, reader.rules
     if not LOSSLESS.promotes(have, want) or not rules.promotes(have, want):
         return False
@@ -318,11 +314,9 @@ def _why_not_their_bytes(reader: ParquetReader, names: Set[str]) -> Mapping[str,
 
 
 def _may_hide_nan(kind: pa.DataType) -> bool:
-    """Whether engines prune by ranges of numbers that leave NaN out.
-
-    DuckDB 2.0 takes NaN for greater than all numbers, and the range of a row group for all of its
-    values; most writers leave NaN out of that range.
-    """
+    """Whether engines prune by ranges of numbers that leave NaN out."""
+    # DuckDB 2.0 takes NaN for greater than all numbers, and the range of a row group for all of its
+    # values; most writers leave NaN out of that range.
     if pa.types.is_nested(kind):
         return any(_may_hide_nan(kind.field(i).type) for i in range(kind.num_fields))
     return bool(pa.types.is_floating(kind))

@@ -114,10 +114,9 @@ def _scan_parquet(files: EngineFiles, types: pl.Schema) -> pl.LazyFrame:
 
 
 def _names_of_values(number: int, value: object) -> Iterator[str]:
-    """Names for a value beside the columns of files, which may call one of them so.
-
-    That of a zero with a sign has one: Polars reads files of equal values as one, under the first.
-    """
+    """Names for a value beside the columns of files, which may call one of them so."""
+    # That of a zero with a sign has one: Polars reads files of equal values as one, under the
+    # first.
     sign = "-" if str(value) == "-0.0" else ""
     return (f"value {number}{sign}" + "'" * more for more in itertools.count())
 

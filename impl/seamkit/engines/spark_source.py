@@ -97,11 +97,9 @@ def _read_parquet(files: EngineFiles, types: Any, session: SparkSession) -> Data
 
 
 def _without_filters(column: Column, kind: pa.DataType) -> Column:
-    """A column for whose milliseconds and floats, in structs too, Spark gives its files no filter.
-
-    Of the value of a filter it cuts digits off before it tests row groups of milliseconds by it,
-    and in dictionaries it takes -0.0 for another number than 0.0.
-    """
+    """A column for whose milliseconds and floats, at any depth, Spark gives its files no filter."""
+    # Of the value of a filter it cuts digits off before it tests row groups of milliseconds by it,
+    # and in dictionaries it takes -0.0 for another number than 0.0.
     from pyspark.sql import functions as f
 
     if pa.types.is_timestamp(kind) and kind.unit == "ms":
@@ -123,11 +121,9 @@ def _is_unfiltered(kind: pa.DataType) -> bool:
 
 
 def _constant(value: pa.Scalar) -> Any:
-    """A value that all rows have, as what Spark casts to the column's type.
-
-    Days and moments go as text: on the way to Java those of early years are lost. Times of day go
-    as the integers that they are there.
-    """
+    """A value that all rows have, as what Spark casts to the column's type."""
+    # Days and moments go as text: on the way to Java those of early years are lost. Times of day go
+    # as the integers that they are there.
     if not value.is_valid:
         return None
     if pa.types.is_time(value.type):
@@ -290,11 +286,9 @@ def _kept_bytes(session: SparkSession) -> int:
 def _tasks(
     rest: Rest, context: SparkContext
 ) -> tuple[list[str], Callable[[str], tuple[Rest, Iterable[int]]]]:
-    """What each task is handed, and what makes of it a scan and the numbers of parts to read.
-
-    That is a plan in JSON. A scan that has none is broadcast, pickled, and a task is handed the
-    numbers of its parts.
-    """
+    """What each task is handed, and what makes of it a scan and the numbers of parts to read."""
+    # That is a plan in JSON. A scan that has none is broadcast, pickled, and a task is handed the
+    # numbers of its parts.
     groups = rest.groups(_task_count(rest, context.defaultParallelism))
     try:
         plans, open_plan = rest.plans(groups)

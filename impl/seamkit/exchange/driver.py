@@ -83,11 +83,9 @@ def _plain(column: pa.Array) -> pa.Array:
 
 
 def _held_bytes(batch: pa.RecordBatch) -> int:
-    """Bytes of a batch that is passed through, or a little more.
-
-    The bytes of all its buffers are found fifty times faster than those of its rows; only for what
-    may be a slice of something large is the difference worth that.
-    """
+    """Bytes of a batch that is passed through, or a little more."""
+    # The bytes of all its buffers are found fifty times faster than those of its rows; only for
+    # what may be a slice of something large is the difference worth that.
     whole = int(batch.get_total_buffer_size())
     return whole if whole <= _SMALL_BYTES else int(batch.nbytes)
 
@@ -150,11 +148,9 @@ class SinkDriver:
             raise
 
     def _make_room(self) -> None:
-        """Wait while the sink is full; meanwhile receivers that lack rows hear how far it is.
-
-        One that merges cannot go on without a row of this sender, or that. It may be what others
-        wait for, who keep the sink full: each sorted row that was written is a bound for it.
-        """
+        """Wait while the sink is full; meanwhile receivers that lack rows hear how far it is."""
+        # One that merges cannot go on without a row of this sender, or that. It may be what others
+        # wait for, who keep the sink full: each sorted row that was written is a bound for it.
         bounded: set[int] = set()
         while lacking := self._sink.lacking(bounded):
             for channel in lacking:

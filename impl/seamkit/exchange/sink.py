@@ -293,11 +293,9 @@ class ExchangeSink:
             lane.sendable.notify()
 
     def _let_leave(self, number: int) -> None:
-        """See to it that what may leave does: by the channel's thread, or at once.
-
-        One thread at a time, so that requests leave in order; a channel that answers from within
-        `send` only adds to what is sent by the same loop.
-        """
+        """See to it that what may leave does: by the channel's thread, or at once."""
+        # One thread at a time, so that requests leave in order; a channel that answers from within
+        # `send` only adds to what is sent by the same loop.
         lane = self._lanes[number]
         if not lane.channel.pass_through:
             return

@@ -85,11 +85,9 @@ def _parsed(condition: pc.Expression) -> Part:
 
 
 def _pairs(schema: pa.Schema) -> Iterator[tuple[str, str]]:
-    """The metadata of a schema in its order, and with all pairs of one key.
-
-    Python is given a dictionary of it, so it is read from the C data interface: behind format and
-    name stands the address of a count and, for each pair, of two lengths and their bytes.
-    """
+    """The metadata of a schema in its order, and with all pairs of one key."""
+    # Python is given a dictionary of it, so it is read from the C data interface: behind format and
+    # name stands the address of a count and, for each pair, of two lengths and their bytes.
     exported = exported_schema(schema)
     metadata = ffi.cast("char **", exported)[2]
     at = 0

@@ -160,10 +160,8 @@ class OrcReader(FileReader):
         check_rows(rows, self.num_rows, self.name)
 
     def _misread(self, wanted: pa.Schema, zones: Sequence[str]) -> Mapping[str, tuple[int, bool]]:
-        """Columns wanted whose values are others than pyarrow says, with ORC's numbers.
-
-        And whether these are times that Java's clocks showed in one of some zones.
-        """
+        """Columns wanted whose values are others than pyarrow says, with ORC's numbers."""
+        # And whether these are times that Java's clocks showed in one of some zones.
         found, number = {}, 1  # the first one is the row
         is_zoned = self.created_by == _JAVA and not UTC.issuperset(zones)
         for field in self.schema:
@@ -191,14 +189,11 @@ class OrcReader(FileReader):
     def _restored(
         self, column: pa.Array, number: int, zone: str, where: str, *, has_walls: bool
     ) -> pa.Array:
-        """A column's days by the proleptic calendar, and texts of a length without its blanks.
-
-        Instants of a clock are what that of a zone shows, as if it were UTC's, and times what it
-        showed to Java where `has_walls`.
-
-        Java's library fills these up as it writes, and takes all blanks at their end away as it
-        reads.
-        """
+        """A column's days by the proleptic calendar, and texts of a length without its blanks."""
+        # Instants of a clock are what that of a zone shows, as if it were UTC's, and times what it
+        # showed to Java where `has_walls`.
+        # Java's library fills these up as it writes, and takes all blanks at their end away as it
+        # reads.
         kind = column.type
         if number in self._footer.chars and is_text_or_bytes(kind):
             return pc.ascii_rtrim(column, " ")
@@ -268,10 +263,8 @@ def _check_texts(kind: pa.DataType) -> None:
 
 
 def _logical(column: pa.Array, want: pa.DataType, zone: str, rules: TypeRules) -> pa.Array:
-    """Values in the type that ORC has no word for; others as they are.
-
-    Times become instants by their writer's zone where the table's rules let them.
-    """
+    """Values in the type that ORC has no word for; others as they are."""
+    # Times become instants by their writer's zone where the table's rules let them.
     have = column.type
     if pa.types.is_timestamp(have) and pa.types.is_timestamp(want):
         is_by_zone = want.tz is not None and have.tz is None and zone not in UTC

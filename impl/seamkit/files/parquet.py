@@ -122,10 +122,8 @@ def open_parquet(
 def _opened(
     source: Any, where: str, bound: Bound | None = None, *, pairs: bool = False, **options: Any
 ) -> tuple[pq.ParquetFile, _Hidden]:
-    """The same, and what of its footer is hidden from pyarrow.
-
-    `pairs`: maps whose keys may be null come as lists of their entries, see `footer_of_pairs`.
-    """
+    """The same, and what of its footer is hidden from pyarrow."""
+    # `pairs`: maps whose keys may be null come as lists of their entries, see `footer_of_pairs`.
     footer = other = cut = None
     told: Mapping[str, bool] = {}
     try:
@@ -169,11 +167,9 @@ def _with_footer(
     *,
     pairs: bool,
 ) -> tuple[pq.ParquetFile, pq.FileMetaData | None, pq.FileMetaData | None]:
-    """A file by the footer that `holder` ends in: the file itself, or a copy of its footer alone.
-
-    `own` is that footer, and where it begins. The footers that come back hide from pyarrow what
-    `_Hidden` tells: the Arrow schema, and maps whose keys may be null; None where they hide none.
-    """
+    """A file by the footer at the end of `holder`: the file, or a copy of its footer alone."""
+    # `own` is that footer, and where it begins. The footers that come back hide from pyarrow what
+    # `_Hidden` tells: the Arrow schema, and maps whose keys may be null; None where they hide none.
     footer = other = None
     try:
         footer = footer_without_arrow(holder, *own)
@@ -199,10 +195,8 @@ def _check_rows(footer: pq.FileMetaData, where: str) -> None:
 
 
 def _how(source: Any) -> dict[str, Any]:
-    """How pyarrow reads a file: by streams of pages, so that memory does not grow with the file.
-
-    One that is far away fetches ahead by itself, group by group.
-    """
+    """How pyarrow reads a file: by streams of pages, so that memory does not grow with the file."""
+    # One that is far away fetches ahead by itself, group by group.
     buffer_bytes = 0 if isinstance(source, FarFile) else _STREAM_BYTES
     return {
         "page_checksum_verification": True,
@@ -473,11 +467,9 @@ class ParquetReader(FileReader):
         nulls.check(self.name)
 
     def _check_times(self, times: Sequence[str], row_groups: Sequence[int] | None) -> None:
-        """Refuse columns with times of INT96 beyond 64 bits of nanoseconds: they would wrap around.
-
-        Their bytes tell. In another unit than nanoseconds pyarrow takes a time of day for a number
-        without a sign, and some writers count it back from midnight before 1970.
-        """
+        """Refuse columns with times of INT96 beyond 64 bits of nanoseconds, which would wrap."""
+        # Their bytes tell. In another unit than nanoseconds pyarrow takes a time of day for a
+        # number without a sign, and some writers count it back from midnight before 1970.
         if self._int96_unit or not times:
             return
         footer = self._kept("footer of INT96", partial(footer_of_int96, self._file.metadata))
@@ -510,12 +502,10 @@ class ParquetReader(FileReader):
     def _pieces(
         self, file: pq.ParquetFile, names: Sequence[str], wanted: RowsWanted
     ) -> Iterator[tuple[int | None, pa.RecordBatch]]:
-        """Batches as the file has them, with their row group where none goes over its end.
-
-        So it is for strict reads, and of a file far away. Otherwise pyarrow reads a column of
-        several groups before it comes to the next one, and what was fetched of the first groups
-        would have to be kept.
-        """
+        """Batches as the file has them, with their row group where none goes over its end."""
+        # So it is for strict reads, and of a file far away. Otherwise pyarrow reads a column of
+        # several groups before it comes to the next one, and what was fetched of the first groups
+        # would have to be kept.
         groups = wanted.row_groups
         parts: list[Sequence[int] | None] = [groups]
         is_apart = self.is_strict or isinstance(self._content, FarFile)
@@ -559,10 +549,8 @@ class ParquetReader(FileReader):
         long: Sequence[str],
         row_groups: Sequence[int] | None,
     ) -> tuple[pq.ParquetFile, pa.Schema]:
-        """The file opened to hand out texts as dictionaries, and the schema that `names` give.
-
-        Decimals may come as bytes, unless it is the file as it was opened first.
-        """
+        """The file opened to hand out texts as dictionaries, and the schema that `names` give."""
+        # Decimals may come as bytes, unless it is the file as it was opened first.
         read = self._names.intersection(schema.names)
         decimals = not self._decimals.keys().isdisjoint(read)
         if not names and not long:
@@ -703,11 +691,10 @@ class ParquetReader(FileReader):
         alike: Sequence[str],
         counted: Collection[str] | None,
     ) -> list[int]:
-        """The row groups that a condition leaves by their ranges; of `alike` columns these count.
-
-        Ranges of floating-point numbers say nothing of NaN, which pyarrow does not think of: it
-        would leave out rows that are NaN for `is_nan(x)`, and for `x != 5` where all others are 5.
-        """
+        """The row groups that a condition leaves by the ranges of `alike` columns."""
+        # Ranges of floating-point numbers say nothing of NaN, which pyarrow does not think of: it
+        # would leave out rows that are NaN for `is_nan(x)`, and for `x != 5` where all others are
+        # 5.
         if is_misjudged(condition, schema) or (counted is None and len(alike) < len(schema)):
             return list(range(self.num_row_groups))
         own = self._file.schema_arrow

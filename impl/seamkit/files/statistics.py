@@ -209,10 +209,8 @@ class FooterBounds:
 
     @functools.cached_property
     def _chunks(self) -> Mapping[tuple[str, bool], Sequence[tuple[int, str]]]:
-        """Numbers and paths of chunks by the column that they may be of, and whether within it.
-
-        A name with a dot looks like the path of a column within another.
-        """
+        """Numbers and paths of chunks by the column that they may be of, and whether within it."""
+        # A name with a dot looks like the path of a column within another.
         found: dict[tuple[str, bool], list[tuple[int, str]]] = {}
         for number, path in chunk_paths(self.footer, None):
             first, dot, _ = path.partition(".")

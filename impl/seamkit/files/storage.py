@@ -467,10 +467,8 @@ def _opened(path: str) -> io.BufferedReader:
 
 
 def _local_path(root: str) -> str:
-    """The path in an address of a local folder.
-
-    Hadoop writes `file:/a` for `file:///a`; `file://localhost/a` is the same (RFC 8089).
-    """
+    """The path in an address of a local folder."""
+    # Hadoop writes `file:/a` for `file:///a`; `file://localhost/a` is the same (RFC 8089).
     if root.startswith("file:/") and not root.startswith("file://"):
         return root.removeprefix("file:")
     return re.sub("^file://(localhost(?=/))?", "", root)

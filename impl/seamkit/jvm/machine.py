@@ -96,12 +96,10 @@ def start() -> Any:
 
 
 def _part_collectors() -> None:
-    """Let Java's garbage collector and Python's each run by itself, in a JVM that was started here.
-
-    JPype ties them: after each of Java's collections, also of its youngest objects, it has Python
-    look through all objects. A reader in Java makes several a second, and all threads that hand
-    batches to Python wait each time. What is tied is found by Python's own collections, too.
-    """
+    """Let Java's garbage collector and Python's each run by itself, in a JVM started here."""
+    # JPype ties them: after each of Java's collections, also of its youngest objects, it has Python
+    # look through all objects. A reader in Java makes several a second, and all threads that hand
+    # batches to Python wait each time. What is tied is found by Python's own collections, too.
     for callback in list(gc.callbacks):
         if getattr(callback, "__module__", "") == "_jpype" and callback.__name__ == "_collect":
             gc.callbacks.remove(callback)

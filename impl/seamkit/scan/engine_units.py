@@ -213,10 +213,8 @@ def masked_unit(
 
 
 def _is_plain(file: EngineFiles, unit: ReadUnit) -> bool:
-    """Whether Spark, which goes by names in any letters, finds the scan's columns in a file.
-
-    Of a filter's value it cuts digits off before it tests row groups of milliseconds by it.
-    """
+    """Whether Spark, which goes by names in any letters, finds the scan's columns in a file."""
+    # Of a filter's value it cuts digits off before it tests row groups of milliseconds by it.
     own = {name.casefold() for name in unit.files[0].open().schema.names}
     lacking = [name for name in file.values if name not in unit.partition]
     if any(file.values[name].is_valid or name.casefold() in own for name in lacking):
@@ -229,10 +227,8 @@ def _is_plain(file: EngineFiles, unit: ReadUnit) -> bool:
 
 
 def _spark_reads(have: pa.DataType, want: pa.DataType) -> bool:
-    """Whether Spark's reader gives values of one type as those of another.
-
-    It does so of decimals, while they stay in as many of Parquet's bits.
-    """
+    """Whether Spark's reader gives values of one type as those of another."""
+    # It does so of decimals, while they stay in as many of Parquet's bits.
     if not pa.types.is_decimal(have) or not pa.types.is_decimal(want):
         return bool(have == want)
     bits = (9, 18, 38)

@@ -129,10 +129,8 @@ class UnitMerge:
         )
 
     def _reader(self, *, ahead: bool = False) -> FileReader:
-        """This thread's reader of the file; those of pyarrow may not be shared.
-
-        `ahead`: one more, for what is read beside.
-        """
+        """This thread's reader of the file; those of pyarrow may not be shared."""
+        # `ahead`: one more, for what is read beside.
         assert self._file is not None  # asked for where there are row groups
         me = threading.get_ident(), ahead
         if me not in self._readers:
@@ -154,10 +152,9 @@ class UnitMerge:
         return GoneRows(positions, reader.num_rows, reader.name)
 
     def _fetch(self, number: int) -> None:
-        """Ask for what is surely read of a range, and of the next one where it is this thread's.
-
-        Of a file far away, the bytes come while events are loaded: keys and other columns at once.
-        """
+        """Ask for what is surely read of a range, and of the next one where it is this thread's."""
+        # Of a file far away, the bytes come while events are loaded: keys and other columns at
+        # once.
         wanted = self._wanted
         names = wanted.columns if wanted.condition is None else wanted.tested
         last = number + 1 if self._use_threads else number + 2
@@ -170,10 +167,8 @@ class UnitMerge:
         return 1 if self._context.held_bytes is not None else _MOST_AHEAD
 
     def _ahead(self, number: int) -> Iterator[pa.RecordBatch] | None:
-        """What is read of a range while events are loaded and meet its keys.
-
-        That is all but the keys, where it will be of use: several threads, and no condition.
-        """
+        """What is read of a range while events are loaded and meet its keys."""
+        # That is all but the keys, where it will be of use: several threads, and no condition.
         if not self._use_threads or not self._ranges or self._wanted.condition is not None:
             return None
         keys = self._changes.key_columns
@@ -232,11 +227,9 @@ class UnitMerge:
         origin: RowSources,
         ahead: Iterator[pa.RecordBatch] | None = None,
     ) -> Iterator[pa.RecordBatch]:
-        """The rows that are left of a range, from the file and the events, untested.
-
-        `origin` says where they come from; `ahead` are the columns that were not read for that,
-        texts as dictionaries, if they are being read.
-        """
+        """The rows that are left of a range, from the file and the events, untested."""
+        # `origin` says where they come from; `ahead` are the columns that were not read for that,
+        # texts as dictionaries, if they are being read.
         if ahead is None or events.fills:
             names = [n for n in events.data.schema.names if n not in origin.schema.names]
             encoded = [] if events.fills else names

@@ -85,11 +85,9 @@ def _starts(reader: FileReader, row_groups: Sequence[int]) -> dict[int, int]:
 def _with_rows_left(
     reader: FileReader, row_groups: Sequence[int], gone: Gone, batch_rows: int
 ) -> Iterator[tuple[list[int], int]]:
-    """Runs of neighbouring groups that have rows left, each with the position of its first row.
-
-    Where it has to be worked out which rows are gone, runs end when they fill a batch, so that no
-    more is worked out ahead.
-    """
+    """Runs of neighbouring groups that have rows left, each with the position of its first row."""
+    # Where it has to be worked out which rows are gone, runs end when they fill a batch, so that no
+    # more is worked out ahead.
     starts = _starts(reader, row_groups)
     run: list[int] = []
     for group in row_groups:

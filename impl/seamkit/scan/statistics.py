@@ -218,10 +218,8 @@ def _outermost(
     kind: pa.DataType,
     choose: Callable[[pa.Array], pa.Scalar],
 ) -> Figure[pa.Scalar] | None:
-    """The least or the greatest of some; None if there is none, or one is not known.
-
-    It is a value where one that is equal to it is: bounds of other rows lie beyond it or on it.
-    """
+    """The least or the greatest of some; None if there is none, or one is not known."""
+    # It is a value where one that is equal to it is: bounds of other rows lie beyond it or on it.
     known = [one for one in ends if one is not None]
     if len(known) < len(ends) or not known:
         return None

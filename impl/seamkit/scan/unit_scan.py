@@ -399,20 +399,17 @@ class UnitScan(Scan):
             yield number, batch
 
     def _own_events(self, condition: pc.Expression | None) -> EventsCache | None:
-        """Where events come from in a stream or table: kept ones take part where a filter is.
-
-        All rows are read once, as a rule, and their logs would push out what queries come back to.
-        """
+        """Where events come from in a stream or table: kept ones take part where a filter is."""
+        # All rows are read once, as a rule, and their logs would push out what queries come back
+        # to.
         limited = self.options.memory_limit_bytes is not None
         if condition is None or limited or not self._keeps:
             return None
         return EventsCache(most_bytes=0, shared=KEPT)
 
     def _planned_anew(self, error: InputError, rows: int) -> bool:
-        """Whether the table has another state by now, by which the read that failed is planned.
-
-        Rows that it read itself nobody has seen.
-        """
+        """Whether the table has another state by now, by which the read that failed is planned."""
+        # Rows that it read itself nobody has seen.
         plan = self.plan
         if plan.again is None:
             return False

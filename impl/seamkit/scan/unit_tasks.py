@@ -135,11 +135,9 @@ class UnitTasks:
     def _native(
         self, unit: ReadUnit, file: UnitFile, wanted: Wanted, parts: int, spare: bool
     ) -> list[Task]:
-        """Tasks for a file: one, or one for each run of row groups if it is cut in parts.
-
-        Where no other file is left for a thread that ends early, pyarrow decodes columns in
-        parallel, unless the parts are about as large as one another.
-        """
+        """Tasks for a file: one, or one for each run of row groups if it is cut in parts."""
+        # Where no other file is left for a thread that ends early, pyarrow decodes columns in
+        # parallel, unless the parts are about as large as one another.
         cuts: list[tuple[int, int] | None] = [None]
         by_column = spare
         if parts > 1:
@@ -203,10 +201,8 @@ class UnitTasks:
     def _merging_runs(
         self, unit: ReadUnit, changes: Runs, wanted: Wanted, parts: int
     ) -> list[Task]:
-        """Tasks for a unit of sorted runs, one for each range of keys that it is cut into.
-
-        Rows are tested after they were merged.
-        """
+        """Tasks for a unit of sorted runs, one for each range of keys that it is cut into."""
+        # Rows are tested after they were merged.
         groups_of = _groups_by_key(changes.keys, wanted)
         ranges = key_ranges(changes, self.plan.schema, parts) if parts > 1 else ()
         shares = [Share(groups_of, keys) for keys in ranges]
@@ -226,10 +222,8 @@ class UnitTasks:
         ]
 
     def _rows_of_a_merge(self, batch_rows: int) -> int:
-        """Rows that one merge of sorted runs may hold: all that run at once share those of a batch.
-
-        Half of them are for batches that wait to be fetched, where threads hand them over.
-        """
+        """Rows that one merge of sorted runs may hold: all at once share those of a batch."""
+        # Half of them are for batches that wait to be fetched, where threads hand them over.
         merges = self.units_at_once
         return batch_rows if merges == 1 else max(1, batch_rows // (2 * merges))
 

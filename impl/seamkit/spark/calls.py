@@ -34,10 +34,8 @@ _T = TypeVar("_T")
 
 
 def _named_errors(method: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Errors of ours reach Java with the name of their class and their sentence on a line.
-
-    Others by their words: Spark could not send Python's own from a task.
-    """
+    """Errors of ours reach Java with the name of their class and their sentence on a line."""
+    # Others by their words: Spark could not send Python's own from a task.
 
     @wraps(method)
     def call(*args: _P.args, **kwargs: _P.kwargs) -> _T:

@@ -86,11 +86,9 @@ def register_later(
 
 
 def _about_rows(table: Table) -> int | None:
-    """About how many rows a table has, by what its metastore or its metadata tell.
-
-    None where its folders would have to be listed for it, and where it cannot be planned: who reads
-    it learns why.
-    """
+    """About how many rows a table has, by what its metastore or its metadata tell."""
+    # None where its folders would have to be listed for it, and where it cannot be planned: who
+    # reads it learns why.
     from seamkit.engines.in_duckdb import about_rows
 
     if isinstance(table, CatalogTable):

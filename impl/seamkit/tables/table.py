@@ -415,11 +415,9 @@ class FolderTable(Table):
     _storage: Storage
 
     def _view(self, query: Query, options: ScanOptions, **moments: object) -> Self:
-        """The table for a read, once it is sure that the read makes sense.
-
-        `moments` are `as_of`, which changes do not have, or `begin` and `end`, which they alone
-        have; None where one was not given.
-        """
+        """The table for a read, once it is sure that the read makes sense."""
+        # `moments` are `as_of`, which changes do not have, or `begin` and `end`, which they alone
+        # have; None where one was not given.
         check_choice("query", query, get_args(Query))
         if query not in self.queries:
             raise RefusedError(
@@ -451,12 +449,10 @@ class FolderTable(Table):
         narrowed: Callable[[pc.Expression | None], ReadPlan] | None = None,
         read_by: tuple[str, ReadRows] | None = None,
     ) -> Scan:
-        """A scan of what was planned; a strict one has nothing to warn of.
-
-        `shown` are the columns handed out unless `columns` tells others, `rows` what every row must
-        meet besides the filter; `narrowed` plans anew under a condition, and `read_by` says how
-        units are read where that is not a snapshot's way (`UnitScan.read_by`).
-        """
+        """A scan of what was planned; a strict one has nothing to warn of."""
+        # `shown` are the columns handed out unless `columns` tells others, `rows` what every row
+        # must meet besides the filter; `narrowed` plans anew under a condition, and `read_by` says
+        # how units are read where that is not a snapshot's way (`UnitScan.read_by`).
         every = plan.schema.names if shown is None else shown
         names = chosen_columns(columns, plan.schema, every, self._storage.root)
 

@@ -98,12 +98,10 @@ def _arrow(schema: pa.Schema, options: dict[str, Any], _: TrackedAllocator) -> C
 
 
 def _arrow_batch(schema: pa.Schema, options: dict[str, Any], _: TrackedAllocator) -> ChunkFormat:
-    """One encapsulated message of Arrow's IPC format: a record batch without its schema.
-
-    The exchange knows the schema, so it is not said again with every chunk. Columns that were dealt
-    leave from where they lie. Buffers are used where they arrived, after their offsets and sizes
-    are checked; values (UTF-8, digits) are not.
-    """
+    """One encapsulated message of Arrow's IPC format: a record batch without its schema."""
+    # The exchange knows the schema, so it is not said again with every chunk. Columns that were
+    # dealt leave from where they lie. Buffers are used where they arrived, after their offsets and
+    # sizes are checked; values (UTF-8, digits) are not.
     if options:
         raise UsageError(f"the arrow-batch format has no option {next(iter(options))!r}")
     for field in schema:

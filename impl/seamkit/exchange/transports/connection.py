@@ -125,11 +125,9 @@ class Connection:
         return taken
 
     def _fill(self, target: memoryview) -> None:
-        """Fill `target` with what was read ahead and what comes.
-
-        Of little, what follows is read ahead by the same call, as far as it has come; a lot is
-        waited for in one call, so that Python does not run for each piece that comes.
-        """
+        """Fill `target` with what was read ahead and what comes."""
+        # Of little, what follows is read ahead by the same call, as far as it has come; a lot is
+        # waited for in one call, so that Python does not run for each piece that comes.
         done = min(self._read_ahead, len(target))
         if done:
             target[:done] = self._ahead[self._used : self._used + done]

@@ -97,10 +97,8 @@ def _hashes(values: Collection[Any], kind: pa.DataType) -> list[int] | None:
 
 
 def _stored(value: Any, kind: pa.DataType) -> bytes | None:
-    """A value in Parquet's plain encoding; None if it is of another type, or may equal others.
-
-    Floating numbers are left out, as 0 equals -0.
-    """
+    """A value in Parquet's plain encoding; None if it is of another type, or may equal others."""
+    # Floating numbers are left out, as 0 equals -0.
     if pa.types.is_date32(kind) and type(value) is dt.date:
         return struct.pack("<i", (value - _EPOCH).days)
     if pa.types.is_integer(kind) and type(value) is int:

@@ -111,10 +111,9 @@ def _early(footer: pq.FileMetaData, day: int, day_of_times: int) -> Iterator[tup
 
 
 def _is_unmarked(footer: pq.FileMetaData) -> bool:
-    """Whether Hive's classes may have written a file, which has no word of its calendar.
-
-    By Java's library, that is: others have the proleptic one alone, and Spark has words of its own.
-    """
+    """Whether Hive's classes may have written a file, which has no word of its calendar."""
+    # By Java's library, that is: others have the proleptic one alone, and Spark has words of its
+    # own.
     if not is_by_parquet_mr(footer):
         return False
     metadata = footer.metadata or {}
@@ -178,10 +177,8 @@ def is_before(leaf: pa.Array, day: int) -> bool:
 def _first_days(
     words: Mapping[bytes, bytes] | None, mark: bytes, since: bytes
 ) -> tuple[int, int] | None:
-    """The first day, and that of times, which mean the same to all; None for a file without mark.
-
-    Versions are compared as texts, as Spark compares them.
-    """
+    """The first day, and that of times, which mean the same to all; None without a mark."""
+    # Versions are compared as texts, as Spark compares them.
     metadata = words or {}
     version = metadata.get(_VERSION)
     if version is None or (version >= since and _KEY + mark not in metadata):

@@ -144,11 +144,9 @@ class OrcFooter:
         return found
 
     def _has_ends(self, kind: pa.DataType) -> bool:
-        """Whether the least and the greatest value of a column are told as they are.
-
-        The first writers did not put texts of several stripes in one order (HIVE-8732). Java's
-        library, 1.5.0 to 1.5.5, has zero among all decimals that are whole numbers (ORC-517).
-        """
+        """Whether the least and the greatest value of a column are told as they are."""
+        # The first writers did not put texts of several stripes in one order (HIVE-8732). Java's
+        # library, 1.5.0 to 1.5.5, has zero among all decimals that are whole numbers (ORC-517).
         version = self.opened.writer_version
         if pa.types.is_string(kind):
             return bool(version != "ORIGINAL")
@@ -171,11 +169,9 @@ class OrcFooter:
         return found
 
     def _statistics(self) -> list[memoryview]:
-        """Those of all columns, by ORC's numbers; none where they are not of all rows.
-
-        Java's library counts rows with its index alone (`orc.row.index.stride`): of a file without
-        one, or put together of stripes with and without, its statistics leave rows out.
-        """
+        """Those of all columns, by ORC's numbers; none where they are not of all rows."""
+        # Java's library counts rows with its index alone (`orc.row.index.stride`): of a file
+        # without one, or put together of stripes with and without, its statistics leave rows out.
         where = f"{self.name}, footer"
         found = [
             value

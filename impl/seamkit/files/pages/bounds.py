@@ -156,11 +156,9 @@ def bounded_pages(
 def _values(
     stored: Sequence[bytes], is_null: Sequence[bool], kind: pa.DataType, column: pq.ColumnSchema
 ) -> pa.Array:
-    """Values of the plain encoding, null for pages of nulls.
-
-    Bytes and texts of no length count as unknown: ClickHouse up to 26.3 writes them in place of
-    bounds that are too long for its index.
-    """
+    """Values of the plain encoding, null for pages of nulls."""
+    # Bytes and texts of no length count as unknown: ClickHouse up to 26.3 writes them in place of
+    # bounds that are too long for its index.
     types = pa.types
     if types.is_binary(kind) or types.is_large_binary(kind):
         pairs = zip(stored, is_null, strict=True)
@@ -239,11 +237,9 @@ def spans_that_may_match(
 def _none_can_be_ruled_out(
     columns: Sequence[ColumnPages], condition: pc.Expression, schema: pa.Schema
 ) -> bool:
-    """Whether a condition leaves values that every page's bounds leave, of all columns.
-
-    Then it leaves all pages, and one look spares one for each kind of segment: of values in no
-    order each page has bounds of its own, and nearly all of the column's values between them.
-    """
+    """Whether a condition leaves values that every page's bounds leave, of all columns."""
+    # Then it leaves all pages, and one look spares one for each kind of segment: of values in no
+    # order each page has bounds of its own, and nearly all of the column's values between them.
     common = [column.common for column in columns]
     if any(one is None for one in common):
         return False

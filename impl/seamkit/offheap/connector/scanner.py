@@ -190,10 +190,8 @@ class ConnectorScanner(abc.ABC):
         return bind(self.table, index, name, self.values, source=source, zone=self.zone)
 
     def _flush(self) -> None:
-        """Append what the appenders gathered, all or nothing; of bad items the first row's counts.
-
-        `append_batch` does this first, so that rows keep their order.
-        """
+        """Append what the appenders gathered, all or nothing; the first row's bad item counts."""
+        # `append_batch` does this first, so that rows keep their order.
         first: BadItemError | None = None
         starts = [appender.rows for appender in self.appenders]
         rows = max((len(appender.items) for appender in self.appenders), default=0)

@@ -132,10 +132,8 @@ def _require_shown(older: TableSchema, last: TableSchema, version: int, root: st
 
 
 def _gone(older: Sequence[Field], last: Sequence[Field]) -> str | None:
-    """The dotted name of a field, at any depth, that later ones are without, if there is one.
-
-    One of a type that the older does not promote to is another field.
-    """
+    """The dotted name of a field, at any depth, that later ones are without, if there is one."""
+    # One of a type that the older does not promote to is another field.
     own = {field.physical: field for field in last}
     for field in older:
         now = own.get(field.physical)
@@ -182,10 +180,8 @@ def _by_path(files: list[AddFile], root: str) -> dict[str, AddFile]:
 
 
 def _difference(planner: Planner, masked: AddFile, left: AddFile) -> Mask | None:
-    """All rows but those that the vector of one state takes out and that of the other leaves.
-
-    None where there are no such rows: the first state has no vector.
-    """
+    """All rows but those that the vector of one state takes out and that of the other leaves."""
+    # None where there are no such rows: the first state has no vector.
     if planner.vector_mask(masked) is None:
         return None
     planner.vector_mask(left)

@@ -98,11 +98,9 @@ def _days(text: str) -> int:
 
 
 def _micros(text: str, *, zoned: bool) -> int:
-    """Microseconds since 1970; a text without a zone is UTC where the column is an instant.
-
-    The writer's zone, in which such a text is meant, is not in the table. A date is its midnight:
-    the column was one of dates when the text was written, or a folder had that name.
-    """
+    """Microseconds since 1970; a text without a zone is UTC where the column is an instant."""
+    # The writer's zone, in which such a text is meant, is not in the table. A date is its midnight:
+    # the column was one of dates when the text was written, or a folder had that name.
     if _DATE.fullmatch(text):
         text += " 00:00"
     match = _TIME.fullmatch(text)

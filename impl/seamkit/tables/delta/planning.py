@@ -272,10 +272,8 @@ def _check(reader: ParquetReader, add: AddFile, schema: TableSchema, own: Place)
 
 
 def _check_letters(fields: Sequence[Field], own: Place, where: str) -> None:
-    """Refuse a file that has a column in other letters, as CONVERT TO DELTA may leave one.
-
-    Spark finds it, and by the protocol it is another column: this reader would show nulls.
-    """
+    """Refuse a file that has a column in other letters, as CONVERT TO DELTA may leave one."""
+    # Spark finds it, and by the protocol it is another column: this reader would show nulls.
     missing = []
     for one in fields:
         place = own.child(one, where)
@@ -295,10 +293,8 @@ def _check_letters(fields: Sequence[Field], own: Place, where: str) -> None:
 def _check_columns(
     fields: Sequence[Field], nulls: Mapping[str, Any], own: Place, reader: FileReader, fewer: int
 ) -> None:
-    """Make sure that a file has the columns, and fields of structs, that have values.
-
-    Those have them of which `fewer` nulls are counted.
-    """
+    """Make sure that a file has the columns, and fields of structs, that have values."""
+    # Those have them of which `fewer` nulls are counted.
     for one in fields:
         count, place = nulls.get(one.physical), own.child(one, reader.name)
         if place is not None and isinstance(count, dict):

@@ -104,11 +104,10 @@ def _of_column(stats: Mapping[str, Any], field: Field, is_tight: bool) -> Column
 
 
 def _instant(text: str, kind: pa.DataType, outwards: str) -> pa.Scalar:
-    """A bound of timestamps, as far out as its writer may have cut it.
-
-    All cut down, Spark to milliseconds and XTable to seconds. Of times long ago Spark tells the
-    zone that they are in without its seconds, and XTable first cuts them to milliseconds, upwards.
-    """
+    """A bound of timestamps, as far out as its writer may have cut it."""
+    # All cut down, Spark to milliseconds and XTable to seconds. Of times long ago Spark tells the
+    # zone that they are in without its seconds, and XTable first cuts them to milliseconds,
+    # upwards.
     bound = partition_value(text, kind, "statistics")
     off = _MINUTE if bound.value < _WHOLE_MINUTES else dt.timedelta()  # microseconds
     if outwards == ROUND_FLOOR:
@@ -129,12 +128,10 @@ def _may_be_double(bound: Decimal) -> bool:
 
 
 def _after_cut(greatest: str) -> str | None:
-    """A text that lies behind all that a maximum was cut from; itself where that is not in doubt.
-
-    Before version 3.3 Delta put U+FFFD behind what it kept, and UTF-8 has characters behind that;
-    of one that the cut had halved a question mark was left. Where the last character has no
-    successor the statistics say nothing.
-    """
+    """A text that lies behind all that a maximum was cut from; itself where there is no doubt."""
+    # Before version 3.3 Delta put U+FFFD behind what it kept, and UTF-8 has characters behind that;
+    # of one that the cut had halved a question mark was left. Where the last character has no
+    # successor the statistics say nothing.
     if not greatest.endswith(_OLD_MARK):
         return greatest
     kept = greatest.removesuffix(_OLD_MARK).removesuffix("?")

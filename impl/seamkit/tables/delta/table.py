@@ -189,10 +189,9 @@ class DeltaTable(FolderTable):
     def _changes(
         self, begin: int | dt.datetime | None, end: int | dt.datetime | None, *, strict: bool
     ) -> ReadPlan:
-        """What the commits after one version and up to another did.
-
-        The log's last version is held to its checksum file, another last version if it is `strict`.
-        """
+        """What the commits after one version and up to another did."""
+        # The log's last version is held to its checksum file, another last version if it is
+        # `strict`.
         window = self._times.window(begin, end)
         root = self._storage.root
         if not window:

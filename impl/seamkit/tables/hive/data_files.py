@@ -200,10 +200,8 @@ def _find_column(
     zone_of_column: Callable[[pa.Field], WriterZone | None],
     wanted: pa.Field,
 ) -> Source:
-    """Where a column comes from; texts of a length are as the table has them, not the file.
-
-    `holds_days`: no range of the file tells that its days mean the same to all.
-    """
+    """Where a column comes from; texts of a length are as the table has them, not the file."""
+    # `holds_days`: no range of the file tells that its days mean the same to all.
     source, kind = finder(wanted), columns.get(wanted.name)
     if source.read is None or kind is None:
         return source

@@ -163,11 +163,9 @@ def _by_column(fields: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any
 
 
 def _is_alike(value: Any, kind: HiveType) -> bool:
-    """Whether Hive's own serde makes the same of a value since version 4 as before.
-
-    It takes numbers with a fraction for doubles, goes by places before names, and of several
-    values of one name by the first one's place among them.
-    """
+    """Whether Hive's own serde makes the same of a value since version 4 as before."""
+    # It takes numbers with a fraction for doubles, goes by places before names, and of several
+    # values of one name by the first one's place among them.
     if isinstance(value, _Repeating):
         return False
     if kind.word == "boolean":

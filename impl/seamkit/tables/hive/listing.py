@@ -185,10 +185,8 @@ def differences(stated: Mapping[str, str], own: pa.Schema) -> list[str]:
 
 
 def _agrees(text: str, own: pa.DataType) -> bool:
-    """Whether a type of Hive's is the one that a front end makes of a table's.
-
-    Units and zones of timestamps have no word in Hive, nor have lengths of binaries.
-    """
+    """Whether a type of Hive's is the one that a front end makes of a table's."""
+    # Units and zones of timestamps have no word in Hive, nor have lengths of binaries.
     try:
         stated = parse_type(text, "").arrow
     except SeambenchError:

@@ -265,11 +265,9 @@ def _paths(fields: Iterable[pa.Field], prefix: str = "") -> Iterator[str]:
 
 
 def _check_names(reader: FileReader, base: BaseFile) -> None:
-    """Hold the file that rows name as theirs against the one that they lie in, by one row group.
-
-    Writers before Hudi 0.11 let rows that they copied name the file from which they came, which is
-    of an earlier instant (HUDI-3855); and a file group may be written twice at one instant.
-    """
+    """Hold the file that rows name as theirs against the one that they lie in, by one row group."""
+    # Writers before Hudi 0.11 let rows that they copied name the file from which they came, which
+    # is of an earlier instant (HUDI-3855); and a file group may be written twice at one instant.
     known = reader.statistics(_NAMES, range(min(reader.num_row_groups, 1))).columns
     one = known.get(_FILE_NAME, ColumnRange())
     if one.least is None or one.least != one.greatest:

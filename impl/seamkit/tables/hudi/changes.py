@@ -99,10 +99,8 @@ def _doubled(keys: pa.Array) -> bool:
 def _touched(
     before: pa.RecordBatch, after: pa.RecordBatch, instant: str
 ) -> tuple[pa.RecordBatch, pa.RecordBatch]:
-    """Both states without the rows that a write left as they were.
-
-    Where rows share a key, only these tell which of them it met.
-    """
+    """Both states without the rows that a write left as they were."""
+    # Where rows share a key, only these tell which of them it met.
     own = _written(after, instant)
     left = after.filter(pc.invert(own))
     columns = [name for name in before.schema.names if name != COMMIT_TIME]

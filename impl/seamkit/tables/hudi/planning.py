@@ -163,10 +163,8 @@ class Planner:
 
     @cached_property
     def _silent_writes(self) -> list[ScanWarning]:
-        """Completed writes whose files are empty, so that files of theirs may be gone unnoticed.
-
-        Hudi takes an empty file for a write that says nothing.
-        """
+        """Completed writes whose files are empty, so that files of theirs may be gone unnoticed."""
+        # Hudi takes an empty file for a write that says nothing.
         reason = "the file of a completed write is empty; nothing tells what it wrote"
         return [
             ScanWarning(self._storage.full(instant.path), -1, f"{reason}, nor its schema")
@@ -196,12 +194,10 @@ class Planner:
 
 
 def _unfinished(timeline: Timeline, window: Window) -> Iterator[ScanWarning]:
-    """The first write that a query goes beyond by its requested time, and that has not completed.
-
-    Once it has, the same query has its rows, or one that begins at its end has missed them. Hudi
-    refuses such queries (TimelineUtils, validateTimestampAsOf and handleHollowCommitIfNeeded).
-    Compactions and clusterings change no row.
-    """
+    """The first write that a query goes beyond by its requested time, and that still runs."""
+    # Once it has, the same query has its rows, or one that begins at its end has missed them. Hudi
+    # refuses such queries (TimelineUtils, validateTimestampAsOf and handleHollowCommitIfNeeded).
+    # Compactions and clusterings change no row.
     if window.up_to is None and window.after is None:
         return
     end = window.up_to or timeline.last_completed() or ""

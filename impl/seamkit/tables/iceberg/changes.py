@@ -281,11 +281,9 @@ def _of_snapshot(
 def _newly_deleted(
     planner: Planner, entry: Entry, before: DeleteIndex, after: DeleteIndex, fresh: DeleteIndex
 ) -> Iterator[Changes]:
-    """Masks that leave of a file the rows that a snapshot deleted, each of them once.
-
-    `before` are the deletes of the snapshot before, `after` its own, `fresh` equality deletes that
-    are new.
-    """
+    """Masks that leave of a file the rows that a snapshot deleted, each of them once."""
+    # `before` are the deletes of the snapshot before, `after` its own, `fresh` equality deletes
+    # that are new.
     old, _ = mask_of(planner.opener, entry, before)
     now, _ = mask_of(planner.opener, entry, after)
     dead: _Keys = _tests(before, entry)

@@ -266,11 +266,9 @@ class IcebergFinder:
         return Source(wanted, read, root.type, make, has_ranges=not root.stated)
 
     def _check_lacking(self, root: Field) -> None:
-        """Refuse a file that lacks a column that it must have, or that only lost its id.
-
-        Writers give every field an id, or none: where the others have one, a column of the same
-        name without one is damage, and null would stand for its values.
-        """
+        """Refuse a file that lacks a column that it must have, or that only lost its id."""
+        # Writers give every field an id, or none: where the others have one, a column of the same
+        # name without one is damage, and null would stand for its values.
         if root.id in self.rows.values:
             return
         if any(one.keys == (root.name,) for one in self.file.children):
@@ -306,10 +304,8 @@ class IcebergFinder:
         return value
 
     def _default(self, own: Field, kind: pa.DataType) -> pa.Scalar | None:
-        """What rows have that are older than a field; of a struct the fields that are asked for.
-
-        The default of a struct is null or an empty one, whose fields have their own defaults.
-        """
+        """What rows have that are older than a field; of a struct the fields that are asked for."""
+        # The default of a struct is null or an empty one, whose fields have their own defaults.
         if own.default is None:
             return None
         if own.default != {} or not pa.types.is_struct(kind) or own.is_variant:

@@ -103,11 +103,9 @@ def _footer(file: pa.NativeFile, size: int) -> bytes:
 
 
 def _check_footer(footer: bytes, vector: Entry, where: str) -> None:
-    """Refuse a blob of which its file says otherwise than the manifest.
-
-    Of the path of the data file the name alone counts: tools that move a table may leave old
-    folders in Puffin files, as these are no metadata to them.
-    """
+    """Refuse a blob of which its file says otherwise than the manifest."""
+    # Of the path of the data file the name alone counts: tools that move a table may leave old
+    # folders in Puffin files, as these are no metadata to them.
     try:
         blobs = json.loads(footer)["blobs"] if footer else []
         own = next((one for one in blobs if one["offset"] == vector.offset), None)
@@ -335,10 +333,8 @@ class DeleteIndex:
             newest[spec_id] = max(known, delete, key=attrgetter("sequence_number"))
 
     def _check_told(self, data: Entry) -> None:
-        """Refuse a data file of which nobody knows whether keys are deleted in its partition.
-
-        Of a column that the table dropped, manifests written since do not tell the values.
-        """
+        """Refuse a data file of which nobody knows whether keys are deleted in its partition."""
+        # Of a column that the table dropped, manifests written since do not tell the values.
         newest = self._newest_untold if self._is_told(data) else self._newest
         delete = newest.get(data.partition.spec_id)
         if delete is not None and data.sequence_number < delete.sequence_number:
@@ -412,10 +408,8 @@ class DeleteIndex:
         return [*by_position, *(one for _, deletes in self._equal(data) for one in deletes)]
 
     def _equal(self, data: Entry) -> Sequence[tuple[tuple[Any, ...], list[Entry]]]:
-        """The equality delete files that may meet a data file: of its partition, and of all.
-
-        They are asked for several times, of one file after the other.
-        """
+        """The equality delete files that may meet a data file: of its partition, and of all."""
+        # They are asked for several times, of one file after the other.
         latest = self._latest
         if latest is None or latest[0] is not data:
             self._check_told(data)

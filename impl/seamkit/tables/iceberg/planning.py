@@ -194,11 +194,9 @@ class Planner:
 
     @cached_property
     def _counted(self) -> Sequence[Field]:
-        """The columns of which manifests say what a file's rows hold.
-
-        Of a column that the table's name mapping leaves out, files without ids give nulls, whatever
-        their manifests say of it.
-        """
+        """The columns of which manifests say what a file's rows hold."""
+        # Of a column that the table's name mapping leaves out, files without ids give nulls,
+        # whatever their manifests say of it.
         mapping = self.opener.mapping
         counted = [one for one in self.schema.fields if self.opener.counts(one)]
         if mapping is None:
@@ -444,10 +442,8 @@ def doubts_of_manifest(
 
 
 def _ends(summary: PartitionSummary, kind: pa.DataType) -> tuple[Any, Any] | None:
-    """The least and the greatest value of a manifest's partitions; None where that is not known.
-
-    Of bytes these may be of other values, see `seamkit.tables.iceberg.pruning`.
-    """
+    """The least and the greatest value of a manifest's partitions; None where that is not known."""
+    # Of bytes these may be of other values, see `seamkit.tables.iceberg.pruning`.
     if pa.types.is_binary(kind) or pa.types.is_fixed_size_binary(kind):
         return None
     ends = []

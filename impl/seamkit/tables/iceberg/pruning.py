@@ -97,11 +97,9 @@ def _truncated(
 
 
 def _may_hold_least_ints(transform: str, ends: tuple[Any, Any], kind: pa.DataType) -> bool:
-    """Whether values near -2^31 may lie between two that `truncate` gave longs.
-
-    Writers truncate ints in 32 bits, where what is below -2^31 comes out as one of the greatest:
-    the column may have been of ints. Of a column that still is, the values beyond overflow.
-    """
+    """Whether values near -2^31 may lie between two that `truncate` gave longs."""
+    # Writers truncate ints in 32 bits, where what is below -2^31 comes out as one of the greatest:
+    # the column may have been of ints. Of a column that still is, the values beyond overflow.
     match = _TRUNCATE.fullmatch(transform)
     if match is None or not pa.types.is_int64(kind):
         return False
@@ -257,11 +255,9 @@ def _of_summary(
 
 
 def _up_to(column: pc.Expression, upper: pa.Scalar, size: int) -> Sequence[pc.Expression]:
-    """That values do not lie behind one of so many bytes, or begin with it where it is long.
-
-    DuckDB up to 1.5.4 cuts the greatest text of a manifest's partitions to 16 bytes, and does not
-    round it up.
-    """
+    """That values do not lie behind one of so many bytes, or begin with it where it is long."""
+    # DuckDB up to 1.5.4 cuts the greatest text of a manifest's partitions to 16 bytes, and does not
+    # round it up.
     if size < _CUT_BYTES or not pa.types.is_string(upper.type):
         return [column <= upper]
     after = text_after(upper.as_py())
@@ -378,12 +374,10 @@ def _has_buckets(
 
 
 def _has_other_hashes(value: Any) -> bool:
-    """Whether writers are known to have hashed a value otherwise than they should have.
-
-    Iceberg up to 0.11 did so of texts with characters beyond U+FFFF, and of decimals below zero
-    iceberg-go up to 0.4 and iceberg-rust up to 0.8. Times of the first second of 1970 may have
-    been given to a writer of ORC as those of the second before.
-    """
+    """Whether writers are known to have hashed a value otherwise than they should have."""
+    # Iceberg up to 0.11 did so of texts with characters beyond U+FFFF, and of decimals below zero
+    # iceberg-go up to 0.4 and iceberg-rust up to 0.8. Times of the first second of 1970 may have
+    # been given to a writer of ORC as those of the second before.
     if isinstance(value, dt.datetime):
         return _EPOCH <= value.replace(tzinfo=None) < _EPOCH + _SECOND
     if isinstance(value, Decimal):
@@ -392,10 +386,8 @@ def _has_other_hashes(value: Any) -> bool:
 
 
 def _buckets_of(values: pa.Array, count: int) -> frozenset[int]:
-    """The buckets in which values may lie, none of which is null.
-
-    Of decimals iceberg-rust up to 0.8 left out a zero at the begin that tells the sign.
-    """
+    """The buckets in which values may lie, none of which is null."""
+    # Of decimals iceberg-rust up to 0.8 left out a zero at the begin that tells the sign.
     found = iceberg_buckets(values, count).to_pylist()
     if len(values) and pa.types.is_decimal128(values.type):
         stored = values.buffers()[1].to_pybytes()

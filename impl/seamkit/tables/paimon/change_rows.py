@@ -171,10 +171,8 @@ class Differences:
 def _matched(
     old: pa.RecordBatch, new: pa.RecordBatch, keys: Sequence[str]
 ) -> tuple[pa.Array, pa.Array]:
-    """Numbers of the rows of both states that have one key; null where a state lacks it.
-
-    Both zeros are one key.
-    """
+    """Numbers of the rows of both states that have one key; null where a state lacks it."""
+    # Both zeros are one key.
     tables = []
     for rows, name in ((old, _OLD), (new, _NEW)):
         columns = {key: _one_zero(rows.column(key)) for key in keys}

@@ -89,10 +89,8 @@ def _escape(text: str) -> str:
 
 
 def _text(value: pa.Scalar, legacy: bool, digits: int) -> str:
-    """A value as a folder's name has it: as Java prints it, or as it is cast to a text.
-
-    `digits` are those of a time's type.
-    """
+    """A value as a folder's name has it: as Java prints it, or as it is cast to a text."""
+    # `digits` are those of a time's type.
     kind = value.type
     if pa.types.is_boolean(kind):
         return str(value.as_py()).lower()
@@ -292,10 +290,8 @@ def data_identity(
 
 
 def _check_columns(reader: FileReader, schema: TableSchema, expected: Sequence[str]) -> None:
-    """Hold a file's columns against its schema, beyond those that are missing.
-
-    A file of a table without a key may have more: it may be one that Hive wrote.
-    """
+    """Hold a file's columns against its schema, beyond those that are missing."""
+    # A file of a table without a key may have more: it may be one that Hive wrote.
     if not schema.primary_keys:
         if KIND in reader.schema.names:
             raise InputError(
@@ -332,12 +328,10 @@ def _check_partition(reader: FileReader, entry: FileEntry, schema: TableSchema) 
 
 
 def _check_ranges(reader: FileReader, entry: FileEntry, written: TableSchema) -> None:
-    """Hold what a file says of keys and sequence numbers against what the manifest says.
-
-    Of sequence numbers only Java's writer is believed: pypaimon states ranges of a whole batch for
-    the first of the files that it is split into. Of keys the first one counts, by which files are
-    sorted.
-    """
+    """Hold what a file says of keys and sequence numbers against what the manifest says."""
+    # Of sequence numbers only Java's writer is believed: pypaimon states ranges of a whole batch
+    # for the first of the files that it is split into. Of keys the first one counts, by which files
+    # are sorted.
     types = [written.by_name[name].type for name in written.merge_keys]
     stated = {}
     if types and (pa.types.is_integer(types[0]) or pa.types.is_date32(types[0])):
@@ -356,10 +350,8 @@ def _check_ranges(reader: FileReader, entry: FileEntry, written: TableSchema) ->
 
 
 def _check_clock(reader: OrcReader, stated: FileStatistics) -> None:
-    """Raise RefusedError if instants are by a clock that the file does not tell.
-
-    The manifest has them by that of UTC. A zone's clock may be another by Java's database.
-    """
+    """Raise RefusedError if instants are by a clock that the file does not tell."""
+    # The manifest has them by that of UTC. A zone's clock may be another by Java's database.
     for name, shown in reader.instants().items():
         known = stated.columns.get(name, ColumnRange())
         for own, end in zip(shown, (known.least, known.greatest), strict=True):

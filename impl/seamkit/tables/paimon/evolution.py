@@ -113,10 +113,8 @@ class SideBySide(FileReader):
 
 
 def _cut_alike(streams: Sequence[Iterator[pa.RecordBatch]]) -> Iterator[list[pa.RecordBatch]]:
-    """Batches of the same rows, cut wherever one of the streams ends a batch.
-
-    Files have as many rows as is stated of each, and were opened by that; readers see to it.
-    """
+    """Batches of the same rows, cut wherever one of the streams ends a batch."""
+    # Files have as many rows as is stated of each, and were opened by that; readers see to it.
     heads: list[Any] = [next(stream, None) for stream in streams]
     while heads and not any(head is None for head in heads):
         rows = min(head.num_rows for head in heads)

@@ -172,11 +172,9 @@ def _rounded(want: pa.Decimal128Type, column: pa.Array) -> pa.Array:
 
 
 def _whole(want: pa.DataType, column: pa.Array) -> pa.Array:
-    """Numbers without what is behind the point, as Java casts them: nothing of what is none.
-
-    Those beyond an int, or a long, are its ends; of shorter types the lowest bits of an int are
-    left.
-    """
+    """Numbers without what is behind the point, as Java casts them: nothing of what is none."""
+    # Those beyond an int, or a long, are its ends; of shorter types the lowest bits of an int are
+    # left.
     ends = np.iinfo(np.int64 if want.bit_width == 64 else np.int32)
     numbers = pc.fill_null(column, 0.0).to_numpy(zero_copy_only=False)
     low, high = numbers <= ends.min, numbers >= ends.max
@@ -196,11 +194,9 @@ def _lowest_bits(want: pa.DataType, column: pa.Array) -> pa.Array:
 
 
 def _floating(want: pa.DataType, column: pa.Array) -> pa.Array:
-    """Decimals as Paimon's `DecimalUtils.doubleValue` has them, then as floats where these are.
-
-    Of at most 18 digits the digits become a double, which is divided by a power of ten: that may be
-    a neighbour of the nearest double. Of more it is the nearest one.
-    """
+    """Decimals as Paimon's `DecimalUtils.doubleValue` has them, then as floats where these are."""
+    # Of at most 18 digits the digits become a double, which is divided by a power of ten: that may
+    # be a neighbour of the nearest double. Of more it is the nearest one.
     scale, is_long = column.type.scale, column.type.precision <= _LONG_DIGITS
 
     def double(value: Decimal) -> float:
@@ -210,11 +206,9 @@ def _floating(want: pa.DataType, column: pa.Array) -> pa.Array:
 
 
 def _with_digits(digits: int, want: pa.DataType, column: pa.Array) -> pa.Array:
-    """Times without the digits that a type lacks, as Paimon's `DateTimeUtils.truncate` has them.
-
-    Milliseconds are cut towards 1970. Of finer types a fraction of a second that is a number of so
-    few digits, in nanoseconds, stays as it is.
-    """
+    """Times without the digits that a type lacks, as Paimon's `DateTimeUtils.truncate` has them."""
+    # Milliseconds are cut towards 1970. Of finer types a fraction of a second that is a number of
+    # so few digits, in nanoseconds, stays as it is.
     have = _UNIT_DIGITS[column.type.unit]
     numbers = pc.fill_null(column.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
     if digits <= _UNIT_DIGITS["ms"]:

@@ -236,10 +236,8 @@ class Planner:
         return found
 
     def _check_vectors(self, files: Sequence[FileEntry]) -> None:
-        """Warn of vectors that are of none of the live files.
-
-        Paimon 1.3 and 1.4 leave some behind where a full compaction rewrites files for theirs.
-        """
+        """Warn of vectors that are of none of the live files."""
+        # Paimon 1.3 and 1.4 leave some behind where a full compaction rewrites files for theirs.
         live = {(file.partition, file.bucket, file.name) for file in files}
         if left := sorted(self._vectors.keys() - live):
             _, bucket, name = left[0]
@@ -285,12 +283,11 @@ class Planner:
         return units
 
     def _is_raw(self, files: Sequence[FileEntry]) -> bool:
-        """Whether the rows of a bucket's files are those of the table as they stand.
-
-        Paimon's rule: nothing of level 0, no row that deletes another, and one level, or vectors or
-        a first-row engine that keep rows of one key from being live twice. It says so of runs, too,
-        that were written before these were enabled, and then reads rows twice; those are merged.
-        """
+        """Whether the rows of a bucket's files are those of the table as they stand."""
+        # Paimon's rule: nothing of level 0, no row that deletes another, and one level, or vectors
+        # or a first-row engine that keep rows of one key from being live twice. It says so of runs,
+        # too, that were written before these were enabled, and then reads rows twice; those are
+        # merged.
         if any(file.level == 0 or file.deleted_rows != 0 for file in files):
             return False
         if len({file.level for file in files}) == 1:
@@ -302,10 +299,8 @@ class Planner:
         return [read_options(self.schemas.load(n)) for n in sorted({f.schema_id for f in files})]
 
     def _looked_up(self, section: Section) -> Sequence[int]:
-        """The runs that were made of rows of level 0 and of what deeper runs had of their keys.
-
-        Paimon's `LookupMergeFunction` goes by the newest options, whatever wrote the files.
-        """
+        """The runs that were made of rows of level 0 and of what deeper runs had of their keys."""
+        # Paimon's `LookupMergeFunction` goes by the newest options, whatever wrote the files.
         if self.options.engine in _ROW_LEFT:
             return ()
         return [number for number, run in enumerate(section.runs) if self._is_looked_up(run)]
@@ -314,10 +309,8 @@ class Planner:
         return run[0].level > 0 and all(one.looks_up for one in self._then(run))
 
     def _is_of_one_age(self, section: Section) -> bool:
-        """Whether runs bear the same numbers, but for rows that a compaction looked up.
-
-        Where a row of a deeper run wins over those of level 0, it is written once more as it is.
-        """
+        """Whether runs bear the same numbers, but for rows that a compaction looked up."""
+        # Where a row of a deeper run wins over those of level 0, it is written once more as it is.
         by_level = sorted(section.runs, key=lambda run: run[0].level)
         return not section.ordered and any(
             max(_span(one)[0], _span(deeper)[0]) <= min(_span(one)[1], _span(deeper)[1])
@@ -326,10 +319,8 @@ class Planner:
         )
 
     def _may_retract(self, file: FileEntry) -> bool:
-        """Whether a file may have retracts, as far as its manifest can be believed.
-
-        pypaimon states none of every file that it writes, also where a field tells kinds of rows.
-        """
+        """Whether a file may have retracts, as far as its manifest can be believed."""
+        # pypaimon states none of every file that it writes, also where a field tells kinds of rows.
         if file.deleted_rows == 0 and file.level == 0:
             return "rowkind.field" in self.schemas.load(file.schema_id).options
         return file.deleted_rows != 0
@@ -469,10 +460,8 @@ class Planner:
 
 
 def _of_one_age(section: Section, where: str) -> ScanWarning:
-    """That runs may have rows of a key with one sequence number.
-
-    Paimon's core hands such rows on as its tree of runs has them, by how many runs meet.
-    """
+    """That runs may have rows of a key with one sequence number."""
+    # Paimon's core hands such rows on as its tree of runs has them, by how many runs meet.
     reason = (
         f"of {counted(len(section.runs), 'sorted run')} some bear the same sequence numbers, as "
         "two writers give that begin with one snapshot; where they have a row of one key and "
@@ -482,11 +471,9 @@ def _of_one_age(section: Section, where: str) -> ScanWarning:
 
 
 def _check_keyless(files: Sequence[FileEntry], where: str) -> None:
-    """Refuse files of a table with a primary key where the schema has none.
-
-    In front of a binary row stands its number of fields, none where there is no key. Levels tell
-    nothing: incremental clustering of append tables has some, too.
-    """
+    """Refuse files of a table with a primary key where the schema has none."""
+    # In front of a binary row stands its number of fields, none where there is no key. Levels tell
+    # nothing: incremental clustering of append tables has some, too.
     for file in files:
         if any(file.min_key[:4]) or file.deleted_rows:
             raise InputError(

@@ -178,11 +178,9 @@ def list_log(
 
 
 def _checkpoints(files: Sequence[FileStatus]) -> Sequence[Checkpoint]:
-    """Those of a log's files, oldest first.
-
-    One without a byte, or of which a part is not there, counts as absent: its writer has died, or
-    is at work.
-    """
+    """Those of a log's files, oldest first."""
+    # One without a byte, or of which a part is not there, counts as absent: its writer has died, or
+    # is at work.
     found: dict[int, list[str]] = {}
     parts: dict[tuple[int, int], dict[int, str]] = {}
     for file in files:

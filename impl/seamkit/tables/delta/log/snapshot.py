@@ -83,11 +83,9 @@ class _Replay:
         self.decided.update(removed, added)
 
     def _match(self, added: Iterable[FileKey], removed: Mapping[FileKey, str]) -> None:
-        """Match files with removals of their paths by later commits, which may miss them.
-
-        A file that is removed by another deletion vector than it has stays: Trino's OPTIMIZE names
-        none, so that its rows are there twice.
-        """
+        """Match files with removals of their paths by later commits, which may miss them."""
+        # A file that is removed by another deletion vector than it has stays: Trino's OPTIMIZE
+        # names none, so that its rows are there twice.
         gone = {path_of(key): where for key, where in removed.items()}
         for key in added:
             path = path_of(key)
@@ -306,10 +304,8 @@ def _check_reconciled(actions: Iterable[Action]) -> None:
 
 
 def _check_checkpoint(storage: Storage, checkpoint: Checkpoint, adds: int) -> None:
-    """Hold the adds of a checkpoint to what `_last_checkpoint` says, where it is of that version.
-
-    The file is a hint, and may be of another checkpoint or broken: then it says nothing.
-    """
+    """Hold the adds of a checkpoint to what `_last_checkpoint` says of that version."""
+    # The file is a hint, and may be of another checkpoint or broken: then it says nothing.
     path = f"{LOG}/_last_checkpoint"
     try:
         hint = json.loads(storage.read_if_there(path) or b"{}")
@@ -325,11 +321,9 @@ def _check_checkpoint(storage: Storage, checkpoint: Checkpoint, adds: int) -> No
 
 
 def _check_newest(folder: LogFolder) -> None:
-    """Refuse to take a version for the newest whose successor has a checksum file and no commit.
-
-    Checksum files are written after their commits (PROTOCOL.md, "Version Checksum File"). Where a
-    catalog says which version is the newest, later ones may be there.
-    """
+    """Refuse to take a version for the newest whose successor has a checksum file and no commit."""
+    # Checksum files are written after their commits (PROTOCOL.md, "Version Checksum File"). Where a
+    # catalog says which version is the newest, later ones may be there.
     storage, last = folder.storage, max(folder.checksums, default=-1)
     if folder.ratified is not None or last <= folder.newest:
         return

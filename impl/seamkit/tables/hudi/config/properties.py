@@ -339,10 +339,8 @@ def load_config(storage: Storage, *, metadata_table: bool = False) -> TableConfi
 
 
 def _read_whole(storage: Storage) -> tuple[Mapping[str, str], str]:
-    """The properties and the file that has them: the backup where the first is missing or cut.
-
-    Hudi writes the backup before it writes the properties anew, and removes it after that.
-    """
+    """The properties and the file that has them: the backup where the first is missing or cut."""
+    # Hudi writes the backup before it writes the properties anew, and removes it after that.
     reasons: list[str] = []
     for path in (PROPERTIES, f"{PROPERTIES}.backup"):
         content = storage.read_if_there(path, most_bytes=_MOST_BYTES)

@@ -100,12 +100,10 @@ class MetadataIndex:
         read: Callable[[str, Mapping[str, Any], _Named | None], _Named],
         wanted: Callable[[str], bool] = lambda _: True,
     ) -> Mapping[Any, Any]:
-        """What the newest records say, by what they tell of.
-
-        `read` makes it of a key, its record, and what an older one came to; `wanted` is asked of
-        each key when its turn comes. Nothing where the index is broken, too large, not known in its
-        form or of another state.
-        """
+        """What the newest records say, by what they tell of."""
+        # `read` makes it of a key, its record, and what an older one came to; `wanted` is asked of
+        # each key when its turn comes. Nothing where the index is broken, too large, not known in
+        # its form or of another state.
         by_key: dict[str, _Named] = {}
         try:
             table = open_metadata_table(self.storage, self.timeline)
@@ -277,11 +275,9 @@ class PartitionStats(_RangeIndex):
         return ColumnRange(None, least, greatest)
 
     def _is_current(self, table: MetadataTable) -> bool:
-        """Not where writes count in the metadata table that the data table's instants do not have.
-
-        They completed after these were listed: ranges may have become narrower, and what is read is
-        the table as it was before.
-        """
+        """Whether no write counts in the metadata table that the table's own instants lack."""
+        # They completed after these were listed: ranges may have become narrower, and what is read
+        # is the table as it was before.
         newest = self.timeline.last_completed() or ""
         known = {instant.requested for instant in self.timeline.instants}
         written = [i.requested for i in table.timeline.writes() if i.action == "deltacommit"]
@@ -320,10 +316,9 @@ class BloomIndex(MetadataIndex):
 
 
 def _bound(value: Any, kind: pa.DataType) -> pa.Scalar | None:
-    """A bound in the column's type; None where it is not known to be one.
-
-    Of texts only ASCII: Java and Arrow order others differently, but all texts alike beside these.
-    """
+    """A bound in the column's type; None where it is not known to be one."""
+    # Of texts only ASCII: Java and Arrow order others differently, but all texts alike beside
+    # these.
     if pa.types.is_string(kind):
         return pa.scalar(value, kind) if type(value) is str and value.isascii() else None
     if type(value) is not int:

@@ -133,11 +133,9 @@ class FileGroups:
         return self._columns[instant]
 
     def _check_begin(self, slice_: FileSlice, group: _Group) -> None:
-        """Logs alone, above base files: they wait for a compaction, which must be known.
-
-        Up to version 6 it is the logs' names that say so; without its plan, which tells that it is
-        pending, the rows of the base file below would not count.
-        """
+        """Logs alone, above base files: they wait for a compaction, which must be known."""
+        # Up to version 6 it is the logs' names that say so; without its plan, which tells that it
+        # is pending, the rows of the base file below would not count.
         if slice_.base is None and group.bases and not self._timeline.knows(slice_.instant):
             raise InputError(
                 f"{self._timeline.storage.full(slice_.logs[0].path)}: its name says that it is for "
@@ -186,12 +184,10 @@ class FileGroups:
                             self._groups[partition, file_id].written.append(stated)
 
     def _kind_of(self, instant: Instant, path: str) -> tuple[bool, str]:
-        """Whether a write tells of a log, and the instant by which the file counts: its own.
-
-        The name of a base file bears the instant that wrote it, and in time a log's, too. While
-        buckets are resized, a write puts its rows into the new ones as well, into logs that bear
-        the instant of the clustering: they count once that has completed (RFC 42, dual write).
-        """
+        """Whether a write tells of a log, and the instant by which the file counts: its own."""
+        # The name of a base file bears the instant that wrote it, and in time a log's, too. While
+        # buckets are resized, a write puts its rows into the new ones as well, into logs that bear
+        # the instant of the clustering: they count once that has completed (RFC 42, dual write).
         timeline, listed = self._timeline, self._named.get(path)
         if listed is not None:
             is_log, named = isinstance(listed, LogFile), listed.instant
@@ -214,10 +210,8 @@ class FileGroups:
         return is_log, instant.requested
 
     def _check_nothing_missing(self, group: _Group, window: Window) -> _Stated | None:
-        """A listing cannot tell that a file is gone, or was cut between two blocks of a log.
-
-        What was stated of the base file comes back; its rows are counted when it is opened.
-        """
+        """A listing cannot tell that a file is gone, or was cut between two blocks of a log."""
+        # What was stated of the base file comes back; its rows are counted when it is opened.
         base, logs = _needed(group, window)
         for stated in logs if base is None else [*logs, base]:
             listed = self._named.get(stated.path)
@@ -242,10 +236,8 @@ class FileGroups:
 
 
 def _needed(group: _Group, window: Window) -> tuple[_Stated | None, list[_Stated]]:
-    """The base file and the logs that must be there.
-
-    What the cleaner removes is older than the newest base file of its group.
-    """
+    """The base file and the logs that must be there."""
+    # What the cleaner removes is older than the newest base file of its group.
     base: _Stated | None = None
     begin, logs = "", []
     for stated in group.written:
@@ -261,11 +253,9 @@ def _needed(group: _Group, window: Window) -> tuple[_Stated | None, list[_Stated
 
 
 def _slice_of(log: LogFile, starts: list[str], timeline: Timeline) -> str:
-    """The start of the slice a log belongs to: by name (version 6), by completion time (8 up).
-
-    A downgrade leaves logs that bear the instant of their own write, at which no slice begins, and
-    layout 1 does not say when that completed.
-    """
+    """The start of the slice a log belongs to: by name (version 6), by completion time (8 up)."""
+    # A downgrade leaves logs that bear the instant of their own write, at which no slice begins,
+    # and layout 1 does not say when that completed.
     if timeline.config.timeline_layout == 1:
         completion = log.instant if timeline.is_committed(log.instant) else ""
     elif (known := timeline.completion(log.instant)) is not None:
@@ -333,10 +323,8 @@ def _slices_of(
 
 
 def _log_writers(group: _Group, timeline: Timeline) -> dict[str, list[str]]:
-    """The instants that wrote each log, by its path; dual writes do not count.
-
-    What a clustering has replaced is gone before it is archived, so that one telling is left.
-    """
+    """The instants that wrote each log, by its path; dual writes do not count."""
+    # What a clustering has replaced is gone before it is archived, so that one telling is left.
     writers: dict[str, list[str]] = defaultdict(list)
     for stated in group.written:
         own = stated.write.requested
@@ -346,10 +334,8 @@ def _log_writers(group: _Group, timeline: Timeline) -> dict[str, list[str]]:
 
 
 def _same_base(known: BaseFile | None, base: BaseFile, timeline: Timeline) -> BaseFile:
-    """Of two base files that tasks of one write left for a group, the one that the write names.
-
-    Where nobody knows any more, it is the one with the greater write token.
-    """
+    """Of two base files that tasks of one write left for a group, the one that the write names."""
+    # Where nobody knows any more, it is the one with the greater write token.
     if known is None:
         return base
     named = timeline.written_paths(base.instant)

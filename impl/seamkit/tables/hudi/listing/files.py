@@ -176,10 +176,8 @@ def base_file(status: FileStatus, partition: str, timeline: Timeline) -> BaseFil
 
 
 def _taken_up(status: FileStatus, partition: str) -> BaseFile:
-    """A file that Hudi did not write, as metadata names it: `NAME_INSTANT`, what folder, the end.
-
-    Its group is called by its path below the partition, which may have a folder (a bucket's).
-    """
+    """A file that Hudi did not write, as metadata names it: `NAME_INSTANT`, folder, the end."""
+    # Its group is called by its path below the partition, which may have a folder (a bucket's).
     assert status.size_bytes is not None  # folders were left out
     folder, slash, marked = status.path.removesuffix(TAKEN_UP).rpartition("/")
     name, _, instant = marked.partition(_OF_A_FOLDER)[0].rpartition("_")
@@ -393,10 +391,8 @@ class PartitionColumns:
         return found
 
     def _whole(self, partition: str) -> Mapping[str, pa.Scalar]:
-        """A single column whose value has slashes: the whole path, as it stands.
-
-        Of dates that a key generator took apart (`2024/01/02`) it is the date again.
-        """
+        """A single column whose value has slashes: the whole path, as it stands."""
+        # Of dates that a key generator took apart (`2024/01/02`) it is the date again.
         (name,) = self._fields
         if name not in self._read or not pa.types.is_string(self._read[name].type):
             return {}
@@ -421,10 +417,8 @@ class PartitionColumns:
 
 
 def _value(text: str, kind: pa.DataType, *, plain: bool = False) -> pa.Scalar | None:
-    """The value that a part of a path stands for, or None if it is none of the column's type.
-
-    In a `plain` text `%XX` stands for itself.
-    """
+    """The value that a part of a path stands for, or None if it is none of the column's type."""
+    # In a `plain` text `%XX` stands for itself.
     if text == _DEFAULT_PARTITION:
         return pa.scalar(None, kind)
     if plain and pa.types.is_string(kind):

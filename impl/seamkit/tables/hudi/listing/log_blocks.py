@@ -201,11 +201,9 @@ def _lacking(table: AvroType, block: AvroType, prefix: str = "") -> Iterator[tup
 
 
 def _check_gaps(blocks: Sequence[LogBlock], source: SliceLogs) -> None:
-    """Where defaults are gaps, those of Avro are meant, which are nulls in schemas of Spark.
-
-    Hudi 1.2.0 compares others as Java's objects, which small numbers share, and by their values
-    where it runs a class (`PartialUpdateHandler`, `OverwriteNonDefaultsWithLatestAvroPayload`).
-    """
+    """Where defaults are gaps, those of Avro are meant, which are nulls in schemas of Spark."""
+    # Hudi 1.2.0 compares others as Java's objects, which small numbers share, and by their values
+    # where it runs a class (`PartialUpdateHandler`, `OverwriteNonDefaultsWithLatestAvroPayload`).
     rule = source.config.merge.fill_rule
     first = next((block for block in blocks if block.kind != "delete"), None)
     if rule is None or rule.gaps != "defaults" or first is None or first.is_partial:
@@ -222,10 +220,8 @@ def _check_gaps(blocks: Sequence[LogBlock], source: SliceLogs) -> None:
 
 
 def _check_named_keys(slice_: FileSlice, blocks: Sequence[LogBlock], prefix: str) -> None:
-    """Deletes that name the key's field find virtual keys by their positions alone.
-
-    By key Hudi 1.1.1 compares them with texts of rows that lack the name, and finds none.
-    """
+    """Deletes that name the key's field find virtual keys by their positions alone."""
+    # By key Hudi 1.1.1 compares them with texts of rows that lack the name, and finds none.
     base = slice_.base
     if not prefix or (base and all(block.has_positions_in(base.instant) for block in blocks)):
         return
@@ -241,12 +237,10 @@ def _check_named_keys(slice_: FileSlice, blocks: Sequence[LogBlock], prefix: str
 
 
 def _check_ordering(source: SliceLogs) -> None:
-    """A class that Hudi runs compares ordering values only where both are of one Java class.
-
-    Else the later write wins (`PartialUpdateAvroPayload.isRecordNewer`). Hudi 1.2.0 has the older
-    from Avro and the newer from Spark. 0.15.0 has dates and decimals of a log as Avro decodes them,
-    those of a base file as their logical type; texts, and values of two logs, it compares.
-    """
+    """A class that Hudi runs compares ordering values only where both are of one Java class."""
+    # Else the later write wins (`PartialUpdateAvroPayload.isRecordNewer`). Hudi 1.2.0 has the older
+    # from Avro and the newer from Spark. 0.15.0 has dates and decimals of a log as Avro decodes
+    # them, those of a base file as their logical type; texts, and values of two logs, it compares.
     for name in source.config.ordered_by if source.config.merge.runs_class else ():
         at = source.schema.get_field_index(name)
         if at < 0 or not any(test(source.schema.field(at).type) for test in _COMPARED):
@@ -259,10 +253,8 @@ def _check_ordering(source: SliceLogs) -> None:
 
 
 def _check_base(block: LogBlock, timeline: Timeline) -> None:
-    """The base file that a block was written over belongs to a write that had been completed.
-
-    Its rows do not count if the timeline has lost the completion, and nothing else tells it.
-    """
+    """The base file that a block was written over belongs to a write that had been completed."""
+    # Its rows do not count if the timeline has lost the completion, and nothing else tells it.
     base = block.base_instant
     if base and not timeline.is_committed(base):
         raise InputError(
@@ -323,10 +315,8 @@ def _strange_blocks(
 
 
 def _names_writer(log: LogFile, block: LogBlock, timeline: Timeline) -> bool:
-    """Whether the name of a log bears its writer's instant, or that of a clustering meanwhile.
-
-    It may be another where the writer says that this is its file: it wrote before an upgrade.
-    """
+    """Whether the name of a log bears its writer's instant, or that of a clustering meanwhile."""
+    # It may be another where the writer says that this is its file: it wrote before an upgrade.
     if block.instant == log.instant or log.path in timeline.written_paths(block.instant):
         return True
     during = log.instant < block.instant and timeline.may_cluster(log.instant)
@@ -334,10 +324,8 @@ def _names_writer(log: LogFile, block: LogBlock, timeline: Timeline) -> bool:
 
 
 def _strange_columns(block: LogBlock, timeline: Timeline) -> Iterator[ScanWarning]:
-    """Columns, or fields within, that the block's writer did not have, as its commit tells.
-
-    Deletes name some, too.
-    """
+    """Columns, or fields within, that the block's writer did not have, as its commit tells."""
+    # Deletes name some, too.
     if block.schema is None or block.compacted_instants:
         return
     written = timeline.written_columns(block.instant)

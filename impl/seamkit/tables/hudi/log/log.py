@@ -436,10 +436,8 @@ def _is_compacted(group: list[LogBlock]) -> bool:
 def _holds_valid(
     instant: str, by_instant: Mapping[str, list[LogBlock]], is_valid_instant: Callable[[str], bool]
 ) -> bool:
-    """Whether a compaction holds an instant that counts, be it by way of other compactions.
-
-    Logs of the others may not even have been opened.
-    """
+    """Whether a compaction holds an instant that counts, be it by way of other compactions."""
+    # Logs of the others may not even have been opened.
     for original in by_instant[instant][0].compacted_instants:
         if original in by_instant and _is_compacted(by_instant[original]):
             if _holds_valid(original, by_instant, is_valid_instant):
@@ -450,10 +448,8 @@ def _holds_valid(
 
 
 def _compactions(by_instant: Mapping[str, list[LogBlock]]) -> dict[str, str]:
-    """Each replaced instant, and the newest compaction that holds it.
-
-    Compactions of compactions are followed to the end.
-    """
+    """Each replaced instant, and the newest compaction that holds it."""
+    # Compactions of compactions are followed to the end.
     replaced_by: dict[str, str] = {}
     for instant in reversed(list(by_instant)):
         final = replaced_by.get(instant, instant)

@@ -244,10 +244,8 @@ class _Collected:
         return SliceLog(data, exported, index, keys, fields, roots, least, kind, where, filled)
 
     def _filled_by_rule(self, data: pa.RecordBatch, where: str) -> pa.RecordBatch:
-        """Fill rows before the first partial update from each other, if the table has a rule.
-
-        Hudi 1.2.0 merges these by it as they come (KeyBasedFileGroupRecordBuffer).
-        """
+        """Fill rows before the first partial update from each other, if the table has a rule."""
+        # Hudi 1.2.0 merges these by it as they come (KeyBasedFileGroupRecordBuffer).
         rule, (events, count) = self._source.config.merge.fill_rule, self._before or (0, 0)
         if rule is None or not count:
             return data
@@ -414,10 +412,8 @@ def _copy(columns: pa.RecordBatch) -> pa.RecordBatch:
 def _least(
     ordering: pa.RecordBatch | None, flags: np.ndarray | None
 ) -> tuple[int | None, pa.DataType | None]:
-    """The smallest of ordering values that are whole numbers or times, and their type.
-
-    A tie goes to the log, and so does a delete without a value.
-    """
+    """The smallest of ordering values that are whole numbers or times, and their type."""
+    # A tie goes to the log, and so does a delete without a value.
     if ordering is None or ordering.num_columns != 1 or not ordering.num_rows:
         return None, None
     column = ordering.column(0)

@@ -189,11 +189,9 @@ class RecordReader:
 def _parquet_rows(
     block: LogBlock, schema: pa.Schema, context: ReadContext, bound: Bound
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of a Parquet block.
-
-    Where memory is bounded they come in small batches, and what a row group claims to take when it
-    is decoded counts as long as it is read.
-    """
+    """The rows of a Parquet block."""
+    # Where memory is bounded they come in small batches, and what a row group claims to take when
+    # it is decoded counts as long as it is read.
     if len(block.content) == 0:  # Hudi writes nothing at all for no records
         yield _empty(schema)
         return
@@ -400,11 +398,9 @@ def _several(
 def _from_words(
     words: npt.NDArray[np.int64], missing: npt.NDArray[np.bool_], kind: pa.DataType
 ) -> pa.Array:
-    """Integers, days, or points in time: those are in microseconds.
-
-    A timestamp in milliseconds comes as it is, unless it is too large for one (Hudi 1.2.0,
-    OrderingValueEngineTypeConverter).
-    """
+    """Integers, days, or points in time: those are in microseconds."""
+    # A timestamp in milliseconds comes as it is, unless it is too large for one (Hudi 1.2.0,
+    # OrderingValueEngineTypeConverter).
     if pa.types.is_timestamp(kind) and kind.unit == "ms":
         words = np.where(words > _LARGEST_MILLIS, words // 1000, words)
     elif pa.types.is_timestamp(kind) and kind.unit == "ns":

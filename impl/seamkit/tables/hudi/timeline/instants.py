@@ -189,12 +189,10 @@ def _stat(stated: Mapping[str, Any], where: str) -> WriteStat:
 
 
 def _below_table(partition: str, stats: list[WriteStat]) -> list[WriteStat]:
-    """What is said of files, whose paths are below the table.
-
-    Where a write of version 6 finds a log that its own metadata lack, as one that died before has
-    left it, Hudi 1.x names it by its address less the table's path. If that was given without the
-    scheme, `file:p=1/.ID_...` is left.
-    """
+    """What is said of files, whose paths are below the table."""
+    # Where a write of version 6 finds a log that its own metadata lack, as one that died before has
+    # left it, Hudi 1.x names it by its address less the table's path. If that was given without the
+    # scheme, `file:p=1/.ID_...` is left.
     if not any(":" in path for path, *_ in stats):
         return stats
     begin = f"{partition}/." if partition else "."

@@ -92,11 +92,9 @@ def incremental_window(
 
 
 def _idle(timeline: Timeline, changes: frozenset[str]) -> set[str]:
-    """Log compactions that only put older changes elsewhere.
-
-    Their rows bear the instant of the log compaction. They are changes if one of the writes that it
-    put together lies in the window (Hudi 1.2.0 reads such a block in the place of those).
-    """
+    """Log compactions that only put older changes elsewhere."""
+    # Their rows bear the instant of the log compaction. They are changes if one of the writes that
+    # it put together lies in the window (Hudi 1.2.0 reads such a block in the place of those).
     active = [instant for instant in timeline.writes() if instant.requested in changes]
     compactions = [i for i in active if is_log_compaction(timeline.metadata(i))]
     idle = {instant.requested for instant in compactions}

@@ -242,10 +242,8 @@ def split_address(address: str) -> tuple[str, str | None]:
 
 
 def _newest_metadata(storage: Storage) -> tuple[str, str]:
-    """The newest metadata file of a folder, and one that a catalog may know as newer, or "".
-
-    Of files by both rules Iceberg's library takes Hadoop's, and ClickHouse the higher number.
-    """
+    """The newest metadata file of a folder, and one that a catalog may know as newer, or ""."""
+    # Of files by both rules Iceberg's library takes Hadoop's, and ClickHouse the higher number.
     names = {entry.name for entry in storage.list(METADATA) if entry.size_bytes is not None}
     versions: dict[int, str] = {}
     for name in sorted(names):
@@ -283,10 +281,9 @@ def _newest_metadata(storage: Storage) -> tuple[str, str]:
 
 
 def _highest_number(names: Collection[str]) -> str:
-    """Of files that catalogs have numbered the last; empty where none is.
-
-    It need not be the newest: who loses a race leaves a file with the same number, or a higher one.
-    """
+    """Of files that catalogs have numbered the last; empty where none is."""
+    # It need not be the newest: who loses a race leaves a file with the same number, or a higher
+    # one.
     numbered = {name: int(match[1]) for name in names if (match := _OF_CATALOG.match(name))}
     return max(numbered, key=lambda name: (numbered[name], name), default="")
 
@@ -457,12 +454,10 @@ def _snapshot(one: Mapping[str, Any], where: str) -> Snapshot:
 
 
 def _spec(number: int, fields: Sequence[Mapping[str, Any]], *, by_clock: bool) -> PartitionSpec:
-    """A partition spec.
-
-    `by_clock`: ClickHouse made the table, which up to the summer of 2026 told years, months, days
-    and hours by the clock of its server, and those before 1970 as the first one. Nobody knows
-    which, so that they say nothing of the column.
-    """
+    """A partition spec."""
+    # `by_clock`: ClickHouse made the table, which up to the summer of 2026 told years, months, days
+    # and hours by the clock of its server, and those before 1970 as the first one. Nobody knows
+    # which, so that they say nothing of the column.
     found = []
     for at, one in enumerate(fields):
         transform = _text(one["transform"])

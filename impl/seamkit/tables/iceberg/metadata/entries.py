@@ -311,11 +311,9 @@ def _live(run: _Run) -> tuple[_Run, Sequence[int], Sequence[Sequence[str]]]:
 
 
 def _otherwise(manifest: Manifest, length: int, found: Counter[int], where: str) -> Sequence[str]:
-    """What a list says otherwise of a manifest of so many bytes and entries of each status.
-
-    An Avro file that ends at a block would pass for a shorter one, and deleted rows would come
-    back: its length or its counts must be right, of which some writers get one wrong.
-    """
+    """What a list says otherwise of a manifest of so many bytes and entries of each status."""
+    # An Avro file that ends at a block would pass for a shorter one, and deleted rows would come
+    # back: its length or its counts must be right, of which some writers get one wrong.
     stated = manifest.counts
     wrong = [
         f"{where}: {counted(found[status], 'entry')} of status {status}, its list says {count}"
@@ -373,10 +371,9 @@ def _equality_ids(file: Records) -> Sequence[Sequence[int]]:
 def _first_row_ids(
     run: _Run, file: Records, contents: Sequence[int], records: Sequence[int]
 ) -> Sequence[int | None]:
-    """Those of files, which data files without one inherit, one after the other.
-
-    Where the manifest has none, no file has one, whatever its entry says, as in Iceberg's library.
-    """
+    """Those of files, which data files without one inherit, one after the other."""
+    # Where the manifest has none, no file has one, whatever its entry says, as in Iceberg's
+    # library.
     ids = file.values("142", int)
     for manifest, (begin, end) in zip(run.manifests, run.spans, strict=True):
         row_id = manifest.first_row_id

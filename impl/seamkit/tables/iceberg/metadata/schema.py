@@ -346,13 +346,11 @@ def _before_cut(least: pa.Scalar) -> pa.Scalar:
 
 
 def _beyond_cut(most: pa.Scalar) -> pa.Scalar | None:
-    """An upper bound as far out as Delta may have cut it, if it is Delta's; None if nobody knows.
-
-    UniForm and XTable take over the maxima of a Delta table. Those of times are cut to whole
-    milliseconds, and of instants before 1973 Spark told the zone without its seconds. Texts before
-    version 3.3 were cut with U+FFFD behind what is kept, where UTF-8 has characters behind that; of
-    one that the cut had halved a question mark was left.
-    """
+    """An upper bound as far out as Delta may have cut it, if it is Delta's; None if unknown."""
+    # UniForm and XTable take over the maxima of a Delta table. Those of times are cut to whole
+    # milliseconds, and of instants before 1973 Spark told the zone without its seconds. Texts
+    # before version 3.3 were cut with U+FFFD behind what is kept, where UTF-8 has characters behind
+    # that; of one that the cut had halved a question mark was left.
     if pa.types.is_string(most.type):
         text = most.as_py()
         if not text.endswith(_DELTAS_MARK):

@@ -365,10 +365,8 @@ class _Group:
 
 
 def _removed_by_groups(groups: Sequence[_Group], deletes: _Flags, keys: _Keys) -> _Flags:
-    """Deletes that remove the record: those that are not older than it in one of some groups.
-
-    The record then has the sequences of the delete, of every group: nulls, too.
-    """
+    """Deletes that remove the record: those that are not older than it in one of some groups."""
+    # The record then has the sequences of the delete, of every group: nulls, too.
     found = np.zeros(len(deletes), np.bool_)
     ranks = [np.where(group.counted, group.ranks, -1).tolist() for group in groups]
     with_deletes = np.logical_or.reduceat(deletes, keys.starts)

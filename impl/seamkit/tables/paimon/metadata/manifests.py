@@ -276,12 +276,11 @@ def _index(storage: Storage, name: str) -> tuple[int, Mapping[VectorKey, VectorR
 
 
 def _was_emptied(storage: Storage, snapshot: Snapshot, history: SnapshotFolder) -> bool:
-    """Whether a manifest of index files may have no entry, as the one before it tells.
-
-    A commit that takes the last files with vectors away writes such a manifest. One that is cut
-    behind its header looks the same, but files with vectors are still live then, or there was
-    nothing to empty. Where the snapshot before the first that names it has expired, nothing tells.
-    """
+    """Whether a manifest of index files may have no entry, as the one before it tells."""
+    # A commit that takes the last files with vectors away writes such a manifest. One that is cut
+    # behind its header looks the same, but files with vectors are still live then, or there was
+    # nothing to empty. Where the snapshot before the first that names it has expired, nothing
+    # tells.
     numbers = range(min(history.paths, default=snapshot.id), snapshot.id)
     own = snapshot.index_manifest
     same = bisect_left(numbers, True, key=lambda n: history.load(n).index_manifest == own)

@@ -473,11 +473,9 @@ def _read(storage: Storage, number: int) -> TableSchema:
 
 
 def _check_ids(fields: Sequence[Field], number: int, highest: int | None, where: str) -> None:
-    """Hold the ids of fields against the highest one, which writers keep when fields are dropped.
-
-    Ids of a table's first schema end with it: nothing was dropped yet. Fields of rows are not held
-    against it, since not all writers count them.
-    """
+    """Hold the ids of fields against the highest one, which stays when fields are dropped."""
+    # Ids of a table's first schema end with it: nothing was dropped yet. Fields of rows are not
+    # held against it, since not all writers count them.
     for own in fields:
         if own.id < 0 or (highest is not None and own.id > highest):
             bounds = "0 or more" if highest is None else f"from 0 to highestFieldId, {highest}"
