@@ -75,39 +75,31 @@ class Rest(Protocol):
 
     def dataset(self) -> ds.Dataset:
         """Its rows, to which engines push columns and filters."""
-        ...
 
     def part_bytes(self) -> list[int]:
         """What there is to read for each part."""
-        ...
 
     def groups(self, count: int) -> list[list[int]]:
         """The parts, shared out among at most so many workers."""
-        ...
 
     @property
     def n_parts(self) -> int:
         """How many parts there are."""
-        ...
 
     def plans(self, groups: Sequence[Sequence[int]]) -> tuple[list[str], Callable[[str], Rest]]:
         """A plan as JSON for each group of parts, and what reads one in another process."""
-        ...
 
     def part(self, number: int, columns: Sequence[str], condition: pc.Expression | None) -> Any:
         """One part, a scan of some columns."""
-        ...
 
     @property
     def part_values(self) -> frozenset[str]:
         """Columns that may have one value in all rows of a part, so that files may lack them."""
-        ...
 
     def masked_part(
         self, number: int, columns: Sequence[str], condition: pc.Expression | None
     ) -> MaskedPart:
         """One part, split; what of `part_values` is among the columns is known of a file's rows."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -57,15 +57,12 @@ class SharedSink(Protocol):
 
     def lacking(self, bounded: set[int]) -> list[int]:
         """Wait for room, or for receivers that lack rows meanwhile, but for `bounded` ones."""
-        ...
 
     def add(self, destination: int, request: Request) -> None:
         """Put a request into the buffer, when there is room."""
-        ...
 
     def cancel(self, reason: str = ...) -> None:
         """End without an end."""
-        ...
 
 
 @dataclass

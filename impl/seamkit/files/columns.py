@@ -40,17 +40,14 @@ class TableField(Protocol):
     @property
     def name(self) -> str:
         """As the table calls it."""
-        ...
 
     @property
     def keys(self) -> Sequence[Key]:
         """The one key by which files know it."""
-        ...
 
     @property
     def children(self) -> Sequence[TableField]:
         """Fields of a struct; the element of a list; key and value of a map."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,6 @@ class TypeRules(Protocol):
 
     def promotes(self, have: pa.DataType, want: pa.DataType) -> bool:
         """Whether values of one type are read as values of another."""
-        ...
 
     def promote(self, column: pa.Array, want: pa.DataType) -> pa.Array:
         """The column in the other type; called where `promotes` says so.
@@ -60,11 +59,9 @@ class TypeRules(Protocol):
         Raises:
             NotImplementedError: the format does so, but what it makes of a value is not known here.
         """
-        ...
 
     def relabels(self, have: pa.DataType, want: pa.DataType) -> bool:
         """Whether a file's numbers are the table's as they stand, under another type's name."""
-        ...
 
 
 class LosslessTypes:

@@ -42,11 +42,9 @@ class EventsOfUnit(Protocol):
     @property
     def key_columns(self) -> frozenset[str]:
         """Columns that are read for the events to meet the rows."""
-        ...
 
     def load(self, names: Sequence[str], context: ReadContext) -> Events | Positions:
         """See `Keyed.load`."""
-        ...
 
 
 class UnitMerge:

@@ -29,11 +29,9 @@ class RowTest(Protocol):
     @property
     def columns(self) -> Sequence[str]:
         """The columns that it reads."""
-        ...
 
     def test(self) -> AbstractContextManager[Callable[[pa.RecordBatch], pa.Array]]:
         """What says of each row of a batch whether it is true."""
-        ...
 
 
 @dataclass(frozen=True)

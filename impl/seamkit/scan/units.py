@@ -73,17 +73,14 @@ class UnitFile(Protocol):
     @property
     def name(self) -> str:
         """The file's whole path, or its address."""
-        ...
 
     @property
     def size_bytes(self) -> int:
         """Of the file; files are spread over threads by it."""
-        ...
 
     @property
     def rows(self) -> int | None:
         """That it holds, as the table's metadata tells; None where it does not."""
-        ...
 
     @property
     def statistics(self) -> Callable[[Collection[str]], FileStatistics] | None:
@@ -92,7 +89,6 @@ class UnitFile(Protocol):
         In the table's names and types. Asked by reads that have a filter, for the columns that it
         tests: a table has many files and columns.
         """
-        ...
 
     @property
     def has_footer(self) -> bool:
@@ -100,7 +96,6 @@ class UnitFile(Protocol):
 
         Parquet and ORC do; statistics are not looked for in a file without one, such as text.
         """
-        ...
 
     def open(self) -> FileReader:
         """Open it: called once by every thread that reads.
@@ -108,11 +103,9 @@ class UnitFile(Protocol):
         The reader gives columns under the table's names and in the table's types, and null or a
         default for those that the file lacks.
         """
-        ...
 
     def identity(self) -> Hashable | None:
         """All that tells the file from others, and that decides how its rows are read."""
-        ...
 
 
 @value_class
@@ -238,16 +231,13 @@ class Events(Protocol):
     @property
     def data(self) -> pa.RecordBatch:
         """Rows that replace others or are added, in the table's types."""
-        ...
 
     @property
     def fills(self) -> bool:
         """Whether events hold some values of a row only; others come from the row below."""
-        ...
 
     def columns(self, reader: FileReader) -> Sequence[str]:
         """The columns of a file that say which events its rows meet, and which of both wins."""
-        ...
 
     def meet(
         self, batch: pa.RecordBatch, first_row: int, source: str, losers: RowNumbers | None
@@ -257,7 +247,6 @@ class Events(Protocol):
         The batch has `columns`. `losers` receives for each row the event's row that it stays above,
         or -1; there where `fills` is true.
         """
-        ...
 
     def put_together(
         self,
@@ -271,11 +260,9 @@ class Events(Protocol):
         It has the columns of `data` in its order. Where `fills` is false, texts may come as
         dictionaries. Its buffers belong to this call; the allocator owns the result's.
         """
-        ...
 
     def rest(self) -> RowNumbers:
         """Rows of `data` that met no row of the file, and are added behind its rows."""
-        ...
 
 
 class LoadedEvents(Events, Protocol):
@@ -284,15 +271,12 @@ class LoadedEvents(Events, Protocol):
     @property
     def whole(self) -> bool:
         """Whether all are there; not so where the condition of a read left some out."""
-        ...
 
     def over(self, data: pa.RecordBatch) -> LoadedEvents:
         """These events with other columns of the rows of `data`, as `Keyed.further` gives them."""
-        ...
 
     def fork(self, names: Sequence[str], allocator: TrackedAllocator) -> LoadedEvents:
         """The same events for another read, with some columns of `data`; these have met no row."""
-        ...
 
 
 class Keyed(Protocol):
@@ -308,7 +292,6 @@ class Keyed(Protocol):
         A filter on them may leave row groups of the file unread. Empty where every row must be met,
         or where rows fill each other.
         """
-        ...
 
     def identity(self) -> Hashable | None:
         """All that `load` and the unit's file depend on, so that equal ones give equal events.
@@ -316,21 +299,18 @@ class Keyed(Protocol):
         Files count as they are at the moment of the call: one that is written anew is another.
         None where that is not known.
         """
-        ...
 
     def load(self, names: Sequence[str], context: ReadContext) -> LoadedEvents | Positions:
         """Decode and fold the events, whose `data` will have these columns, in order.
 
         Where all that they do is to remove rows by position, these positions come back.
         """
-        ...
 
     def further(self, names: Sequence[str], context: ReadContext) -> pa.RecordBatch:
         """More columns of the rows of all events, which were loaded before; nothing is folded.
 
         Asked where events neither fill each other nor are positions, and `load` left none out.
         """
-        ...
 
 
 class Combine(Protocol):
@@ -338,7 +318,6 @@ class Combine(Protocol):
 
     def columns(self, names: Sequence[str]) -> Sequence[str]:
         """The columns that must be read for some columns to be handed out, these among them."""
-        ...
 
     def merge(self, rows: pa.RecordBatch, starts: RowNumbers, retracts: pa.Array) -> pa.RecordBatch:
         """Merge the rows of each of some keys, of which there are two at least.
@@ -347,7 +326,6 @@ class Combine(Protocol):
         of each, and `retracts` says which take back what was there. A key that has a row has one in
         the end.
         """
-        ...
 
 
 @dataclass(frozen=True)
@@ -423,7 +401,6 @@ class Buckets(Protocol):
 
     def numbers(self, condition: pc.Expression) -> Collection[int] | None:
         """The buckets in which rows may meet a condition; None for all."""
-        ...
 
 
 @value_class

@@ -39,7 +39,6 @@ class Dealt(Protocol):
 
     def pieces(self) -> ArrowPieces:
         """The rows as a message of Arrow's IPC format, their columns where they lie."""
-        ...
 
 
 @dataclass(frozen=True)

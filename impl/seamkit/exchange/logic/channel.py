@@ -34,12 +34,9 @@ class Channel(Protocol):
             be_number: of the sender; the receiver gets it, so that it misses a sender that vanishes
                 before its first request. None: it does not.
         """
-        ...
 
     def send(self, request: Request) -> None:
         """Hand a request over. It is answered or failed exactly once, later."""
-        ...
 
     def close(self) -> None:
         """Give up what is open; requests without an answer fail. Repeatable."""
-        ...

@@ -55,7 +55,6 @@ class Server(Protocol):
 
     def close(self) -> None:
         """Stop listening and drop every connection. Repeatable."""
-        ...
 
 
 class ServerOptions(TypedDict, total=False):

@@ -27,26 +27,21 @@ class Stream(Protocol):
 
     def bound(self, receiving_seconds: float, sending_seconds: float) -> None:
         """Set how long a call may wait without any byte getting through."""
-        ...
 
     def receive(self, targets: Sequence[memoryview], *, whole: bool = False) -> int:
         """Fill the beginning of the targets, in order; the number of bytes, 0 at the stream's end.
 
         `whole`: rather wait until all targets are full than return with less; less may come.
         """
-        ...
 
     def send(self, payloads: Sequence[Any]) -> None:
         """Send all of it, one after the other; see `seamkit.core.payloads`."""
-        ...
 
     def hang_up(self) -> None:
         """End both directions and wake whoever waits. Repeatable, from any thread."""
-        ...
 
     def close(self) -> None:
         """Give the socket back; by the thread that receives. Whoever sends fails."""
-        ...
 
 
 class PlainStream:

@@ -178,12 +178,10 @@ class VariantField(TableField, Protocol):
     @property
     def is_variant(self) -> bool:
         """Whether it is one, and no struct of the same two fields."""
-        ...
 
     @property
     def children(self) -> Sequence[VariantField]:
         """Fields of a struct; the element of a list; key and value of a map."""
-        ...
 
 
 def with_whole_variants(

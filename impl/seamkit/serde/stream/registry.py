@@ -18,7 +18,6 @@ class OutputStream(Protocol):
 
     def write(self, data: memoryview, /) -> Any:
         """Take all of the bytes; they are the caller's again on return."""
-        ...
 
 
 class IterativeSerializer(Protocol):
@@ -31,31 +30,25 @@ class IterativeSerializer(Protocol):
     @property
     def num_rows(self) -> int:
         """Rows appended since the last clear."""
-        ...
 
     def append(self, batch: Any, rows: Rows = None) -> None:
         """Append rows of a `pyarrow.RecordBatch`: all, a range, or a list of their numbers."""
-        ...
 
     def estimate(self, batch: Any, rows: Rows = None) -> Any:
         """Upper bounds, as an int64 array, of the bytes that each row would take."""
-        ...
 
     @property
     def max_serialized_size(self) -> int:
         """Most bytes that a flush would write now."""
-        ...
 
     def flush(self, out: OutputStream) -> int:
         """Write what was appended, in one call of `out` or in several; returns how many bytes.
 
         Rows of a page stay until they are cleared, those of a group are gone.
         """
-        ...
 
     def clear(self) -> None:
         """Back to no rows."""
-        ...
 
 
 class BatchSerializer(Protocol):
@@ -63,7 +56,6 @@ class BatchSerializer(Protocol):
 
     def serialize(self, batch: Any, out: OutputStream, rows: Rows = None) -> int:
         """Write rows of a batch as one page or group; returns how many bytes."""
-        ...
 
 
 @runtime_checkable
@@ -92,11 +84,9 @@ class VectorSerde(Protocol):
             rows: how many will come, about (Velox's `numRows`): memory for them may be taken at
                 once, which changes no byte. 0 where nobody knows.
         """
-        ...
 
     def batch(self, fields: Sequence[SerdeField], options: Mapping[str, Any]) -> BatchSerializer:
         """A serializer of whole batches, which keeps their encodings where the format can."""
-        ...
 
     def deserialize(
         self,
@@ -113,7 +103,6 @@ class VectorSerde(Protocol):
             options: what the writer was given.
             result: what was read before, to which the new rows are appended; None for a new one.
         """
-        ...
 
 
 # Ours, made when they are first asked for.

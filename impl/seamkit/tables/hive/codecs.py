@@ -42,7 +42,6 @@ class ByteSource(Protocol):
 
     def read(self, size: int) -> bytes:
         """Up to so many bytes, fewer only at the end."""
-        ...
 
 
 def codec_of(name: str) -> str | None:
