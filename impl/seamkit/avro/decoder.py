@@ -28,20 +28,13 @@ _BLOCK_VERSIONS = frozenset((1, 2, 3))
 
 @dataclass(frozen=True)
 class BlockPiece:
-    """Some neighbouring records of an Avro data block.
+    """Some neighbouring records of an Avro data block."""
 
-    Attributes:
-        content: the whole block's content, as the core takes it.
-        begin: where the first of them starts, in bytes from the content's start.
-        end: where the last one ends.
-        source: what messages call the block.
-    """
-
-    content: Any
-    begin: int
-    end: int
+    content: Any  # the whole block's content, as the core takes it
+    begin: int  # where the first of them starts, in bytes from the content's start
+    end: int  # where the last one ends
     count: int
-    source: str
+    source: str  # what messages call the block
 
 
 def new_native_decoder(plan: Plan, allocator: TrackedAllocator, source: str) -> Any:

@@ -34,25 +34,16 @@ _KINDS: dict[str, int] = {
 
 @dataclass(frozen=True)
 class Column:
-    """How the core keeps one column (`struct seam_avro_column`), and what is below it.
+    """How the core keeps one column (`struct seam_avro_column`), and what is below it."""
 
-    Attributes:
-        kind: the core's word for it.
-        nullable: whether a null is taken; else it is an error.
-        utf8: texts must be UTF-8.
-        size: bytes of a fixed, digits of a decimal.
-        shift: values are multiplied by ten to this power.
-        children: a list's item, a map's key and value, the fields of a struct that are kept.
-        names: of a struct's fields.
-    """
-
-    kind: int
-    nullable: bool = True
-    utf8: bool = False
-    size: int = 0
-    shift: int = 0
+    kind: int  # the core's word for it
+    nullable: bool = True  # whether a null is taken; else it is an error
+    utf8: bool = False  # texts must be UTF-8
+    size: int = 0  # bytes of a fixed, digits of a decimal
+    shift: int = 0  # values are multiplied by ten to this power
+    # a list's item, a map's key and value, the fields of a struct that are kept
     children: tuple[Column, ...] = ()
-    names: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()  # of a struct's fields
 
 
 _UNIT_DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}

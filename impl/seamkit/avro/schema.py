@@ -24,27 +24,20 @@ class AvroType:
     """One type of a writer's schema, names resolved.
 
     A named type that refers to itself is one object that is its own descendant.
-
-    Attributes:
-        kind: Avro's word for it; "union" for a JSON list.
-        logical: the logical type, or "" (also for one that its base type cannot carry).
-        children: fields of a record, branches of a union, the item of an array or map.
-        names: field names of a record, symbols of an enum.
-        defaults: by field name, for the fields that have a default.
-        renamed: fields that have other names, too.
-        size: bytes of a fixed.
-        attributes: all that the schema says of a fixed, words of others' among it.
     """
 
-    kind: str
-    logical: str = ""
+    kind: str  # Avro's word for it; "union" for a JSON list
+    logical: str = ""  # the logical type, or "" (also for one that its base type cannot carry)
+    # fields of a record, branches of a union, the item of an array or map
     children: list[AvroType] = field(default_factory=list)
-    names: list[str] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)  # field names of a record, symbols of an enum
+    # by field name, for the fields that have a default
     defaults: dict[str, Any] = field(default_factory=dict)
-    renamed: set[str] = field(default_factory=set)
-    size: int = 0
+    renamed: set[str] = field(default_factory=set)  # fields that have other names, too
+    size: int = 0  # bytes of a fixed
     precision: int = 0
     scale: int = 0
+    # all that the schema says of a fixed, words of others' among it
     attributes: Mapping[str, Any] = field(default_factory=dict)
 
     def value_type(self) -> AvroType:

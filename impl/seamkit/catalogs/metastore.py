@@ -101,49 +101,29 @@ class MetastoreNames:
 
 @dataclass(frozen=True)
 class MetastoreTable:
-    """What a metastore says of a table.
+    """What a metastore says of a table."""
 
-    Attributes:
-        name: its address.
-        kind: `MANAGED_TABLE`, `EXTERNAL_TABLE`, `VIRTUAL_VIEW`, ...
-        location: its folder, as the metastore spells it; empty where it has none.
-        input_format: class that cuts its files.
-        serde: class that reads their rows.
-        columns: types by name, in order, as Hive spells them.
-        partitions: likewise of the columns that partition it.
-        serde_parameters: properties of its serde.
-    """
-
-    name: TableName
-    kind: str
-    location: str
-    input_format: str
-    serde: str
-    columns: Mapping[str, str]
-    partitions: Mapping[str, str]
+    name: TableName  # its address
+    kind: str  # `MANAGED_TABLE`, `EXTERNAL_TABLE`, `VIRTUAL_VIEW`, ...
+    location: str  # its folder, as the metastore spells it; empty where it has none
+    input_format: str  # class that cuts its files
+    serde: str  # class that reads their rows
+    columns: Mapping[str, str]  # types by name, in order, as Hive spells them
+    partitions: Mapping[str, str]  # likewise of the columns that partition it
     parameters: Mapping[str, str]
-    serde_parameters: Mapping[str, str]
+    serde_parameters: Mapping[str, str]  # properties of its serde
 
 
 @dataclass(frozen=True)
 class MetastorePartition:
-    """A partition, which is stored in its own way.
+    """A partition, which is stored in its own way."""
 
-    Attributes:
-        values: as texts, in the order of the partition columns.
-        location: its folder, as the metastore spells it.
-        columns: types by name, in order; a table's may have changed since.
-        input_format: class that cuts its files.
-        serde: class that reads their rows.
-        serde_parameters: properties of its serde.
-    """
-
-    values: Sequence[str]
-    location: str
-    columns: Mapping[str, str]
-    input_format: str
-    serde: str
-    serde_parameters: Mapping[str, str]
+    values: Sequence[str]  # as texts, in the order of the partition columns
+    location: str  # its folder, as the metastore spells it
+    columns: Mapping[str, str]  # types by name, in order; a table's may have changed since
+    input_format: str  # class that cuts its files
+    serde: str  # class that reads their rows
+    serde_parameters: Mapping[str, str]  # properties of its serde
 
 
 @dataclass(frozen=True)

@@ -75,17 +75,11 @@ class _Version:
 
 @dataclass(frozen=True)
 class _Rules:
-    """What the table says of its records, worked out once a slice.
+    """What the table says of its records, worked out once a slice."""
 
-    Attributes:
-        logs: how its logs are read.
-        schema: the columns that are read.
-        merge: how two versions become one.
-    """
-
-    logs: SliceLogs
-    schema: pa.Schema
-    merge: MergeRules
+    logs: SliceLogs  # how its logs are read
+    schema: pa.Schema  # the columns that are read
+    merge: MergeRules  # how two versions become one
 
     @classmethod
     def of(cls, logs: SliceLogs, names: Sequence[str]) -> _Rules:

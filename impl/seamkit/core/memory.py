@@ -34,16 +34,11 @@ class HostMemory:
 
     They must stay valid until the last block of the allocator is free, and be safe to call from any
     thread. Blocks may have any alignment.
-
-    Attributes:
-        malloc: `void *(*)(void *context, size_t size)`; NULL means that there is no memory.
-        free: `void (*)(void *context, void *block)`.
-        context: handed to both as it is.
     """
 
-    malloc: int
-    free: int
-    context: int = 0
+    malloc: int  # `void *(*)(void *context, size_t size)`; NULL means that there is no memory
+    free: int  # `void (*)(void *context, void *block)`
+    context: int = 0  # handed to both as it is
 
 
 class TrackedAllocator:
@@ -175,19 +170,12 @@ class Block:
 
 @dataclass(frozen=True)
 class PoolCounters:
-    """Bytes of a pool and of all below it (`limit_bytes` 0 = no limit).
+    """Bytes of a pool and of all below it (`limit_bytes` 0 = no limit)."""
 
-    Attributes:
-        limit_bytes: most that may be reserved.
-        used_bytes: by allocators.
-        reserved_bytes: by the leaves, in steps of a MiB or more; never less than is used.
-        peak_bytes: most that was reserved at once.
-    """
-
-    limit_bytes: int
-    used_bytes: int
-    reserved_bytes: int
-    peak_bytes: int
+    limit_bytes: int  # most that may be reserved
+    used_bytes: int  # by allocators
+    reserved_bytes: int  # by the leaves, in steps of a MiB or more; never less than is used
+    peak_bytes: int  # most that was reserved at once
 
 
 class MemoryPool:

@@ -41,15 +41,10 @@ _DICTIONARY_BYTES = 256 << 20
 
 @dataclass(frozen=True)
 class Bound:
-    """What one compressed piece of a file may become: a block, a page, a line, a value.
+    """What one compressed piece of a file may become: a block, a page, a line, a value."""
 
-    Attributes:
-        most: bytes.
-        is_stated: whether a caller's limit of memory says so, and not the default.
-    """
-
-    most: int = 1 << 30
-    is_stated: bool = False
+    most: int = 1 << 30  # bytes
+    is_stated: bool = False  # whether a caller's limit of memory says so, and not the default
 
     @classmethod
     def of(cls, limit_bytes: int | None) -> Bound:

@@ -31,23 +31,14 @@ _SECONDS_TO_END = 10.0
 
 @dataclass
 class _Lane:
-    """Requests of one channel that may leave, in their order.
+    """Requests of one channel that may leave, in their order."""
 
-    Attributes:
-        channel: the way.
-        sendable: notified when there is something to send, or no more will be.
-        waiting: what has not left.
-        is_sending: a thread hands requests to a channel that passes through.
-        bytes: of the chunks that left.
-        trips: when requests left and were answered.
-    """
-
-    channel: Channel
-    sendable: threading.Condition
-    waiting: deque[Request] = field(default_factory=deque)
-    is_sending: bool = False
-    bytes: int = 0
-    trips: RoundTrips = field(default_factory=RoundTrips)
+    channel: Channel  # the way
+    sendable: threading.Condition  # notified when there is something to send, or no more will be
+    waiting: deque[Request] = field(default_factory=deque)  # what has not left
+    is_sending: bool = False  # a thread hands requests to a channel that passes through
+    bytes: int = 0  # of the chunks that left
+    trips: RoundTrips = field(default_factory=RoundTrips)  # when requests left and were answered
 
     def send(self, request: Request) -> None:
         """Hand a request to the channel."""

@@ -28,19 +28,12 @@ _TODAY = dt.datetime(2025, 1, 1, tzinfo=dt.UTC)
 
 
 class _Rules(NamedTuple):
-    """Nanoseconds by which a zone's clocks are ahead of UTC.
+    """Nanoseconds by which a zone's clocks are ahead of UTC."""
 
-    Attributes:
-        noon: before its first rule, when a place went by its own noon.
-        first: by its first rule.
-        begin: the instant from which that holds.
-        today: without the hour of summer.
-    """
-
-    noon: int
-    first: int
-    begin: int
-    today: int
+    noon: int  # before its first rule, when a place went by its own noon
+    first: int  # by its first rule
+    begin: int  # the instant from which that holds
+    today: int  # without the hour of summer
 
     @classmethod
     @cache

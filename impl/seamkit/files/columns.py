@@ -52,16 +52,11 @@ class TableField(Protocol):
 
 @dataclass(frozen=True)
 class Place:
-    """A field of a file, or all of them as the fields of one without a name.
+    """A field of a file, or all of them as the fields of one without a name."""
 
-    Attributes:
-        name: as the file calls it.
-        keys: those that it answers to.
-        children: fields of a struct; the element of a list; key and value of a map.
-    """
-
-    name: str
-    keys: Sequence[Key] = ()
+    name: str  # as the file calls it
+    keys: Sequence[Key] = ()  # those that it answers to
+    # fields of a struct; the element of a list; key and value of a map
     children: Sequence[Place] = ()
 
     def child(self, own: TableField, where: str) -> Place | None:
@@ -189,21 +184,16 @@ def or_number(first: int, column: pa.Array | None, positions: Positions) -> pa.A
 
 @dataclass(frozen=True)
 class Source:
-    """Where a column comes from.
+    """Where a column comes from."""
 
-    Attributes:
-        wanted: the column.
-        read: the file's column that has it, as the file calls it at every depth, in the table's
-            types; None where there is none.
-        shown: the type of that column under the table's names.
-        make: makes the column's values; None where they are the file's, or null without it.
-        has_ranges: whether the file's statistics are those of the values, if none are made.
-    """
-
-    wanted: pa.Field
+    wanted: pa.Field  # the column
+    # the file's column that has it, as the file calls it at every depth, in the table's types; None
+    # where there is none
     read: pa.Field | None
-    shown: pa.DataType
+    shown: pa.DataType  # the type of that column under the table's names
+    # makes the column's values; None where they are the file's, or null without it
     make: Make | None = None
+    # whether the file's statistics are those of the values, if none are made
     has_ranges: bool = True
 
     @property
@@ -224,17 +214,14 @@ class Source:
 
 @dataclass(frozen=True)
 class Finder:
-    """Finds columns of a table in a file.
+    """Finds columns of a table in a file."""
 
-    Attributes:
-        fields: of the table, by name; None where a table's names are the keys themselves.
-        has_others: whether there are columns that the table does not list, which the file has under
-            their names; without them an unknown name is refused.
-    """
-
+    # of the table, by name; None where a table's names are the keys themselves
     fields: Mapping[str, TableField] | None
     file: Place
     where: str
+    # whether there are columns that the table does not list, which the file has under their names;
+    # without them an unknown name is refused
     has_others: bool = False
 
     def __call__(self, wanted: pa.Field) -> Source:

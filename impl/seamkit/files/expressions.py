@@ -200,15 +200,11 @@ def _compared(part: Call, column: str) -> Values:
 
 @dataclass(frozen=True)
 class RowTest:
-    """What some columns tell of which rows meet a filter.
+    """What some columns tell of which rows meet a filter."""
 
-    Attributes:
-        columns: the columns that it looks at.
-        may_match: false for each row that surely does not meet the filter; never null. A null of a
-            column counts as any value.
-    """
-
-    columns: frozenset[str]
+    columns: frozenset[str]  # the columns that it looks at
+    # false for each row that surely does not meet the filter; never null. A null of a column counts
+    # as any value
     may_match: Callable[[pa.RecordBatch], pa.BooleanArray]
 
 

@@ -50,14 +50,10 @@ _PARTS = 16
 
 
 class Form(NamedTuple):
-    """How values of a kind lie on disk.
+    """How values of a kind lie on disk."""
 
-    Attributes:
-        pack: makes a batch of a value.
-        unpack: the value, and about what it takes in memory. `ValueError` where it is not one.
-    """
-
-    pack: Callable[[Any], pa.RecordBatch]
+    pack: Callable[[Any], pa.RecordBatch]  # makes a batch of a value
+    # the value, and about what it takes in memory. `ValueError` where it is not one
     unpack: Callable[[pa.RecordBatch], tuple[Any, int]]
 
 

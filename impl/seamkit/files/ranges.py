@@ -23,19 +23,15 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True)
 class Ranges:
-    """How parts of files far away are fetched.
+    """How parts of files far away are fetched."""
 
-    Attributes:
-        gap_bytes: ranges with at most so many bytes between them are one request, and files of at
-            most so many bytes are read at once: what 30 ms bring at 30 MB/s.
-        tail_bytes: of the end of a file that come with the first read there; footers that hold the
-            bloom filter of a table's keys have a megabyte.
-        ahead: steps of a read, such as row groups, that are fetched while one is in use.
-    """
-
+    # ranges with at most so many bytes between them are one request, and files of at most so many
+    # bytes are read at once: what 30 ms bring at 30 MB/s
     gap_bytes: int = 1 << 20
+    # of the end of a file that come with the first read there; footers that hold the bloom filter
+    # of a table's keys have a megabyte
     tail_bytes: int = 1 << 20
-    ahead: int = 1
+    ahead: int = 1  # steps of a read, such as row groups, that are fetched while one is in use
 
 
 def near(spans: Iterable[Span], gap_bytes: int) -> list[Span]:

@@ -32,22 +32,16 @@ from seamkit.files.statistics import FileStatistics
 
 @dataclass(frozen=True, slots=True)
 class RowsWanted:
-    """What to read of a file.
+    """What to read of a file."""
 
-    Attributes:
-        schema: the columns wanted, in the table's types; those that the file lacks are null.
-        batch_rows: most rows in a batch.
-        use_threads: let pyarrow decode columns in parallel, where it can.
-        encoded: texts that the caller takes as dictionaries too. They come so where the file holds
-            them so and its reader knows how, which spares a copy of each text.
-        row_groups: numbers of those wanted, in order; None for all. Of no use to a file that counts
-            as one.
-    """
-
+    # the columns wanted, in the table's types; those that the file lacks are null
     schema: pa.Schema
-    batch_rows: int
-    use_threads: bool
+    batch_rows: int  # most rows in a batch
+    use_threads: bool  # let pyarrow decode columns in parallel, where it can
+    # texts that the caller takes as dictionaries too. They come so where the file holds them so and
+    # its reader knows how, which spares a copy of each text
     encoded: Collection[str] = ()
+    # numbers of those wanted, in order; None for all. Of no use to a file that counts as one
     row_groups: Sequence[int] | None = None
 
 

@@ -45,20 +45,15 @@ _PROCESS = os.urandom(16)
 
 @dataclass(frozen=True)
 class Retry:
-    """How often a request is made, and how long to wait between.
+    """How often a request is made, and how long to wait between."""
 
-    Attributes:
-        attempts: requests at most, the first included.
-        first_wait_seconds: the wait before the second; each is twice the one before, and up to
-            half of it is left to chance, so that many readers do not come back at once.
-        sleep: called with the seconds to wait.
-        most_seconds: how long one request may take, and for how long another is made; those for
-            much data have a second more for each `_LEAST_RATE` bytes.
-    """
-
-    attempts: int = 5
+    attempts: int = 5  # requests at most, the first included
+    # the wait before the second; each is twice the one before, and up to half of it is left to
+    # chance, so that many readers do not come back at once
     first_wait_seconds: float = 0.1
-    sleep: Callable[[float], None] = time.sleep
+    sleep: Callable[[float], None] = time.sleep  # called with the seconds to wait
+    # how long one request may take, and for how long another is made; those for much data have a
+    # second more for each `_LEAST_RATE` bytes
     most_seconds: float = 60.0
 
     def call(self, request: Callable[[], _T], size_bytes: int = 0) -> _T:

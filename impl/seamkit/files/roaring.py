@@ -102,17 +102,11 @@ def _written(containers: Sequence[_Container]) -> bytes:
 
 @dataclass(frozen=True)
 class _Container:
-    """Values with the same upper 16 bits.
+    """Values with the same upper 16 bits."""
 
-    Attributes:
-        key: these bits.
-        values: the lower bits.
-        runs: as how many runs they were written; 0 if otherwise.
-    """
-
-    key: int
-    values: Positions
-    runs: int = 0
+    key: int  # these bits
+    values: Positions  # the lower bits
+    runs: int = 0  # as how many runs they were written; 0 if otherwise
 
     def united(self, other: _Container) -> _Container:
         """The values of both; of runs if one of them is."""

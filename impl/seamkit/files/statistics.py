@@ -27,32 +27,23 @@ from seamkit.files.footers.chunks import (
 
 @dataclass(frozen=True)
 class ColumnRange:
-    """What is known of a column's values in a file.
+    """What is known of a column's values in a file."""
 
-    Attributes:
-        nulls: how many are null; None where nobody knows.
-        least: no value is less than it; None where there is none, or nobody knows.
-        greatest: likewise, no value is greater.
-        exact: which of both, `least` and `greatest`, are values of the column.
-    """
-
-    nulls: int | None = None
+    nulls: int | None = None  # how many are null; None where nobody knows
+    # no value is less than it; None where there is none, or nobody knows
     least: pa.Scalar | None = None
-    greatest: pa.Scalar | None = None
+    greatest: pa.Scalar | None = None  # likewise, no value is greater
+    # which of both, `least` and `greatest`, are values of the column
     exact: tuple[bool, bool] = (False, False)
 
 
 @dataclass(frozen=True)
 class FileStatistics:
-    """What is known of a file without reading its rows.
+    """What is known of a file without reading its rows."""
 
-    Attributes:
-        rows: in it; None where nobody knows.
-        columns: by name; never of nested types or of floating-point numbers, as writers differ in
-            what NaN does to them.
-    """
-
-    rows: int | None = None
+    rows: int | None = None  # in it; None where nobody knows
+    # by name; never of nested types or of floating-point numbers, as writers differ in what NaN
+    # does to them
     columns: Mapping[str, ColumnRange] = field(default_factory=dict)
 
 

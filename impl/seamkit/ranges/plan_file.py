@@ -187,18 +187,12 @@ def scan_from_json(
 
 @dataclass(frozen=True)
 class _Roots:
-    """Where a plan's folders lie.
+    """Where a plan's folders lie."""
 
-    Attributes:
-        planned: the table's folder, as the plan has it.
-        table: the same folder, as seen from here.
-        options: of its storage.
-        scan: of the scan, to whose limit of memory and strictness readers of its files hold.
-    """
-
-    planned: str
-    table: str
-    options: Mapping[str, Any] | None
+    planned: str  # the table's folder, as the plan has it
+    table: str  # the same folder, as seen from here
+    options: Mapping[str, Any] | None  # of its storage
+    # of the scan, to whose limit of memory and strictness readers of its files hold
     scan: ScanOptions
     where: str
 

@@ -260,17 +260,12 @@ _PICKS: dict[Pick, int] = {
 
 @dataclass(frozen=True)
 class MergedRows:
-    """Rows that come out of a merge, of runs other than the base.
+    """Rows that come out of a merge, of runs other than the base."""
 
-    Attributes:
-        runs: the run of each.
-        rows: its number in the run's batch.
-        marks: where all rows come out, whether it is the first of its key; otherwise whether it
-            takes the place of a row of the base.
-    """
-
-    runs: RowNumbers
-    rows: RowNumbers
+    runs: RowNumbers  # the run of each
+    rows: RowNumbers  # its number in the run's batch
+    # where all rows come out, whether it is the first of its key; otherwise whether it takes the
+    # place of a row of the base
     marks: npt.NDArray[np.bool_]
 
 

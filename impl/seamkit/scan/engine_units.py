@@ -54,20 +54,15 @@ FileOfUnit = tuple[ReadUnit, int]
 
 @dataclass(frozen=True)
 class EngineShare:
-    """A plan, split between an engine's own reader and ours.
+    """A plan, split between an engine's own reader and ours."""
 
-    Attributes:
-        reads: what the engine's reader reads, each with the units whose files these are.
-        rest: what stays.
-        ways: for each unit of the plan, whether the engine's reader reads it as it stands, and what
-            is to be said of it.
-        matches: which rows of files are gone.
-    """
-
+    # what the engine's reader reads, each with the units whose files these are
     reads: Sequence[tuple[EngineFiles, Sequence[FileOfUnit]]]
-    rest: ReadPlan
+    rest: ReadPlan  # what stays
+    # for each unit of the plan, whether the engine's reader reads it as it stands, and what is to
+    # be said of it
     ways: Sequence[tuple[bool, str]]
-    matches: UnitMatches | None
+    matches: UnitMatches | None  # which rows of files are gone
 
     def files(
         self, context: ReadContext, threads: int, by_us: Callable[[Sequence[ReadUnit]], ds.Dataset]

@@ -48,17 +48,11 @@ Bits = npt.NDArray[np.uint8]
 
 @dataclass(frozen=True)
 class Matches:
-    """Which rows of a unit's file its events replace or remove.
+    """Which rows of a unit's file its events replace or remove."""
 
-    Attributes:
-        sources: for each row of the file where its values come from.
-        rest: rows of the events that match no row of the file.
-        n_events: rows of the events that both refer to.
-    """
-
-    sources: RowNumbers
-    rest: RowNumbers
-    n_events: int
+    sources: RowNumbers  # for each row of the file where its values come from
+    rest: RowNumbers  # rows of the events that match no row of the file
+    n_events: int  # rows of the events that both refer to
 
     @cached_property
     def changed(self) -> RowNumbers:
@@ -214,18 +208,12 @@ class _NotedEvents:
 
 @dataclass(frozen=True)
 class CachedChanges:
-    """Changes of a unit as a read takes them: `seamkit.scan.merge_path.EventsOfUnit`.
+    """Changes of a unit as a read takes them: `seamkit.scan.merge_path.EventsOfUnit`."""
 
-    Attributes:
-        changes: the unit's.
-        cache: gives their events.
-        matches: what they do to the unit's file, where that is known.
-        whole: whether all rows of the file will meet them, so that what comes of it can be kept.
-    """
-
-    changes: Keyed
-    cache: EventsCache
-    matches: Matches | None
+    changes: Keyed  # the unit's
+    cache: EventsCache  # gives their events
+    matches: Matches | None  # what they do to the unit's file, where that is known
+    # whether all rows of the file will meet them, so that what comes of it can be kept
     whole: bool = False
 
     @property
@@ -486,16 +474,11 @@ class ChangedRows:
     """Changes of a unit of which the rows that its file does not hold are read, and no others.
 
     They are `seamkit.scan.units.Keyed`.
-
-    Attributes:
-        file: the unit's, which an engine reads under a mask.
-        changes: its events.
-        matches: what they do to the file.
     """
 
-    file: UnitFile
-    changes: Keyed
-    matches: UnitMatches
+    file: UnitFile  # the unit's, which an engine reads under a mask
+    changes: Keyed  # its events
+    matches: UnitMatches  # what they do to the file
 
     @property
     def key_columns(self) -> frozenset[str]:

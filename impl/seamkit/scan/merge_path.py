@@ -344,16 +344,12 @@ class _UnitEvents:
 
 @dataclass(frozen=True)
 class RowSources:
-    """Where the values of rows of a file come from that are read together.
+    """Where the values of rows of a file come from that are read together."""
 
-    Attributes:
-        batches: columns that have been read already; they may be used once more.
-        sources: where the values of each row come from.
-        losers: rows of events that a row of the file stays above, or -1; if versions fill gaps.
-    """
-
+    # columns that have been read already; they may be used once more
     batches: Sequence[pa.RecordBatch]
-    sources: RowNumbers
+    sources: RowNumbers  # where the values of each row come from
+    # rows of events that a row of the file stays above, or -1; if versions fill gaps
     losers: RowNumbers | None
 
     @classmethod
@@ -413,17 +409,11 @@ def _truths(tested: pa.Array) -> _Truths:
 
 
 class GroupRange(NamedTuple):
-    """Row groups of a file that follow each other: their rows are one range of its positions.
+    """Row groups of a file that follow each other: their rows are one range of its positions."""
 
-    Attributes:
-        groups: their numbers.
-        first_row: position of the first of their rows in the file.
-        rows: of all of them.
-    """
-
-    groups: range
-    first_row: int
-    rows: int
+    groups: range  # their numbers
+    first_row: int  # position of the first of their rows in the file
+    rows: int  # of all of them
 
 
 def _group_ranges(reader: FileReader, chosen: Collection[int], batch_rows: int) -> list[GroupRange]:

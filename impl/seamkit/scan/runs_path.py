@@ -41,16 +41,11 @@ _LAST_KIND = 3
 
 @dataclass(frozen=True)
 class Share:
-    """What one task reads of a unit.
+    """What one task reads of a unit."""
 
-    Attributes:
-        groups_of: says which row groups of a file to read; None for all.
-        keys: the range of keys; None for all.
-        use_threads: whether columns of the largest run are decoded in parallel, ahead of the merge.
-    """
-
-    groups_of: GroupsOf | None = None
-    keys: KeyRange | None = None
+    groups_of: GroupsOf | None = None  # says which row groups of a file to read; None for all
+    keys: KeyRange | None = None  # the range of keys; None for all
+    # whether columns of the largest run are decoded in parallel, ahead of the merge
     use_threads: bool = False
 
     def groups(self, reader: FileReader) -> Sequence[int]:
@@ -435,19 +430,12 @@ class _Tally:
 
 @dataclass(frozen=True)
 class KeyRange:
-    """A part of a unit's keys.
+    """A part of a unit's keys."""
 
-    Attributes:
-        column: the first of the key.
-        least: its least value in the range; None for no bound.
-        below: the value that the next range begins with; None for no bound.
-        tally: that of all ranges of the unit.
-    """
-
-    column: pa.Field
-    least: pa.Scalar | None
-    below: pa.Scalar | None
-    tally: _Tally
+    column: pa.Field  # the first of the key
+    least: pa.Scalar | None  # its least value in the range; None for no bound
+    below: pa.Scalar | None  # the value that the next range begins with; None for no bound
+    tally: _Tally  # that of all ranges of the unit
 
     def groups(self, reader: FileReader, chosen: Sequence[int]) -> list[int]:
         """Those of some row groups of a file that may have keys in the range."""

@@ -36,17 +36,13 @@ class RowTest(Protocol):
 
 @dataclass(frozen=True)
 class EngineCondition:
-    """A condition in an engine's words that fits a schema.
-
-    Attributes:
-        implied: what holds for every row that meets it, as an Arrow expression that scans can push
-            down; None where the engine finds nothing of that kind.
-        is_whole: every row for which that holds meets the condition, so that nothing is left to be
-            tested.
-    """
+    """A condition in an engine's words that fits a schema."""
 
     test: RowTest
+    # what holds for every row that meets it, as an Arrow expression that scans can push down; None
+    # where the engine finds nothing of that kind
     implied: pc.Expression | None
+    # every row for which that holds meets the condition, so that nothing is left to be tested
     is_whole: bool
 
 

@@ -61,32 +61,21 @@ class ReadState:
 
 
 class OtherPath(NamedTuple):
-    """A way to read units in place of the scan's own paths.
+    """A way to read units in place of the scan's own paths."""
 
-    Attributes:
-        name: what reports call it.
-        read: a function of a module, so that the scan can be pickled.
-        only_merged: units that need no merge stay on the native path.
-    """
-
-    name: str
-    read: ReadRows
-    only_merged: bool
+    name: str  # what reports call it
+    read: ReadRows  # a function of a module, so that the scan can be pickled
+    only_merged: bool  # units that need no merge stay on the native path
 
 
 @dataclass(frozen=True)
 class UnitTasks:
-    """Makes the tasks of one read of a plan.
-
-    Attributes:
-        state: what the units share.
-        other_path: takes the place of the scan's own paths; None for nothing.
-    """
+    """Makes the tasks of one read of a plan."""
 
     plan: ReadPlan
     options: ScanOptions
-    state: ReadState
-    other_path: OtherPath | None
+    state: ReadState  # what the units share
+    other_path: OtherPath | None  # takes the place of the scan's own paths; None for nothing
 
     def of(self, wanted: Wanted, events: EventsCache | None) -> tuple[list[Task], frozenset[int]]:
         """What is to be done: a unit is one task, or several if it has more than its share.

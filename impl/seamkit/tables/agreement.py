@@ -79,17 +79,12 @@ def check_stated(
 
 
 class Part(NamedTuple):
-    """What a file's partition says of one of its columns.
+    """What a file's partition says of one of its columns."""
 
-    Attributes:
-        field: the column, in name and type of the file's reader.
-        value: of the partition, for messages.
-        fits: whether values of the partition may have a least and a greatest one, each None if it
-            is not known; None where the partition has nothing but nulls.
-    """
-
-    field: pa.Field
-    value: object
+    field: pa.Field  # the column, in name and type of the file's reader
+    value: object  # of the partition, for messages
+    # whether values of the partition may have a least and a greatest one, each None if it is not
+    # known; None where the partition has nothing but nulls
     fits: Callable[[pa.Scalar | None, pa.Scalar | None], bool] | None
 
 

@@ -48,44 +48,34 @@ def find_format(name: str) -> TableFormat:
 
 @dataclass(frozen=True)
 class TableFormat:
-    """How tables of a format are known, and who opens them.
+    """How tables of a format are known, and who opens them."""
 
-    Attributes:
-        name: as in capabilities, `formats.NAME`.
-        title: its name in sentences.
-        table: the class of its tables, `package.module:Class`; imported when a table is opened. It
-            is called with an address, `storage_options`, and options of its own by name.
-        words: the functions that its plans call, and the classes that these do not name but that
-            stand where a protocol is asked for, `module:NAME` below the package of `table`; see
-            `seamkit.ranges.codec`.
-        mark: the folder of metadata in a table's folder by which it is known.
-        is_file: whether it is a file instead.
-        holds: part of a file's name that this folder must hold, where its own name tells too
-            little; empty if it need not.
-        meta_columns: those that every table has besides the user's; read only when named.
-        facts: of an opened table, further lines of an explanation: names and texts.
-        inspect_table: tells what a table says, `package.module:function`; empty where the lines
-            that all formats share are enough.
-        inspect_log: tells what one of its logs says; empty where there are no logs.
-        log_magic: what these logs begin with.
-        schemes: what addresses begin with that are no folders and mean a table of this format.
-        endings: what such addresses end with.
-    """
-
-    name: str
-    title: str
+    name: str  # as in capabilities, `formats.NAME`
+    title: str  # its name in sentences
+    # the class of its tables, `package.module:Class`; imported when a table is opened. It is called
+    # with an address, `storage_options`, and options of its own by name
     table: str
+    # the functions that its plans call, and the classes that these do not name but that stand where
+    # a protocol is asked for, `module:NAME` below the package of `table`; see
+    # `seamkit.ranges.codec`
     words: Sequence[str]
-    mark: str
-    is_file: bool = False
+    mark: str  # the folder of metadata in a table's folder by which it is known
+    is_file: bool = False  # whether it is a file instead
+    # part of a file's name that this folder must hold, where its own name tells too little; empty
+    # if it need not
     holds: str = ""
+    # those that every table has besides the user's; read only when named
     meta_columns: Sequence[str] = ()
+    # of an opened table, further lines of an explanation: names and texts
     facts: Callable[[Any], Iterator[tuple[str, str]]] = lambda _: iter(())
+    # tells what a table says, `package.module:function`; empty where the lines that all formats
+    # share are enough
     inspect_table: str = ""
-    inspect_log: str = ""
-    log_magic: bytes = b""
+    inspect_log: str = ""  # tells what one of its logs says; empty where there are no logs
+    log_magic: bytes = b""  # what these logs begin with
+    # what addresses begin with that are no folders and mean a table of this format
     schemes: tuple[str, ...] = ()
-    endings: tuple[str, ...] = ()
+    endings: tuple[str, ...] = ()  # what such addresses end with
 
     @property
     def class_name(self) -> str:

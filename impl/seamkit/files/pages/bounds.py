@@ -28,22 +28,14 @@ _UNITS = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nan
 
 @dataclass(frozen=True)
 class ColumnPages:
-    """What is known of a column's values, page by page.
-
-    Attributes:
-        pages: where they are.
-        least: no value of the page is less; null where nobody knows.
-        greatest: likewise, no value is greater.
-        nulls: how many are null; -1 where nobody knows.
-        is_null: whether all are.
-    """
+    """What is known of a column's values, page by page."""
 
     name: str
-    pages: Pages
-    least: pa.Array
-    greatest: pa.Array
-    nulls: Sequence[int]
-    is_null: Sequence[bool]
+    pages: Pages  # where they are
+    least: pa.Array  # no value of the page is less; null where nobody knows
+    greatest: pa.Array  # likewise, no value is greater
+    nulls: Sequence[int]  # how many are null; -1 where nobody knows
+    is_null: Sequence[bool]  # whether all are
 
     @functools.cached_property
     def kinds(self) -> npt.NDArray[np.int64]:

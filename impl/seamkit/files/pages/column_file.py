@@ -26,28 +26,18 @@ _ENCODINGS = (0, 2, 3, 8)  # pages tell their own; these two lists are not compa
 
 @dataclass(frozen=True)
 class ColumnChunk:
-    """Pages of a column.
-
-    Attributes:
-        element: its SchemaElement.
-        physical_type: as pyarrow names it.
-        codec: its number in parquet.thrift.
-        arrow_field: the column in Arrow, where the file has Arrow's schema; else None.
-        created_by: the writer; empty if the file does not tell.
-        rows: of the pages.
-        uncompressed_bytes: of the pages.
-        dictionary: the page of its dictionary; empty if it has none.
-    """
+    """Pages of a column."""
 
     name: str
-    element: bytes
-    physical_type: str
-    codec: int
+    element: bytes  # its SchemaElement
+    physical_type: str  # as pyarrow names it
+    codec: int  # its number in parquet.thrift
+    # the column in Arrow, where the file has Arrow's schema; else None
     arrow_field: pa.Field | None
-    created_by: str
-    rows: int
-    uncompressed_bytes: int
-    dictionary: bytes
+    created_by: str  # the writer; empty if the file does not tell
+    rows: int  # of the pages
+    uncompressed_bytes: int  # of the pages
+    dictionary: bytes  # the page of its dictionary; empty if it has none
 
 
 def column_file(chunk: ColumnChunk, pages: Iterable[bytes | memoryview]) -> pa.Buffer:

@@ -32,17 +32,11 @@ _MOST_BYTES = 64 << 20  # of an index: a million pages
 
 @dataclass(frozen=True)
 class Pages:
-    """The data pages of a column chunk without nesting.
+    """The data pages of a column chunk without nesting."""
 
-    Attributes:
-        offsets: of their headers in the file.
-        sizes: in bytes, with the headers.
-        first_rows: in the row group, and behind them its number of rows.
-    """
-
-    offsets: Integers
-    sizes: Integers
-    first_rows: Integers
+    offsets: Integers  # of their headers in the file
+    sizes: Integers  # in bytes, with the headers
+    first_rows: Integers  # in the row group, and behind them its number of rows
 
     def __len__(self) -> int:
         return len(self.offsets)
@@ -50,19 +44,12 @@ class Pages:
 
 @dataclass(frozen=True)
 class PageBounds:
-    """What is known of the values of each page, in Parquet's plain encoding.
+    """What is known of the values of each page, in Parquet's plain encoding."""
 
-    Attributes:
-        least: no value is less.
-        greatest: no value is greater.
-        nulls: how many values are null; -1 where nobody knows.
-        is_null: whether all are; then the bounds are nothing.
-    """
-
-    least: Sequence[bytes]
-    greatest: Sequence[bytes]
-    nulls: Sequence[int]
-    is_null: Sequence[bool]
+    least: Sequence[bytes]  # no value is less
+    greatest: Sequence[bytes]  # no value is greater
+    nulls: Sequence[int]  # how many values are null; -1 where nobody knows
+    is_null: Sequence[bool]  # whether all are; then the bounds are nothing
 
 
 def read_pages(read: Read, place: Place, chunk: tuple[int, int], rows: int, where: str) -> Pages:
@@ -124,34 +111,21 @@ Place = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class ChunkPlaces:
-    """What a footer says of a column chunk beyond what pyarrow shows.
+    """What a footer says of a column chunk beyond what pyarrow shows."""
 
-    Attributes:
-        offset_index: where it lies.
-        column_index: where it lies.
-        codec: number of its codec in parquet.thrift; -1 where it is missing.
-    """
-
-    offset_index: Place
-    column_index: Place
-    codec: int
+    offset_index: Place  # where it lies
+    column_index: Place  # where it lies
+    codec: int  # number of its codec in parquet.thrift; -1 where it is missing
 
 
 @dataclass(frozen=True)
 class FilePlaces:
-    """The same of a file.
+    """The same of a file."""
 
-    Attributes:
-        elements: of each leaf of the schema its SchemaElement as the footer has it.
-        groups: of each row group its column chunks.
-        has_arrow: whether the file has Arrow's own schema.
-        size_bytes: about what this takes in memory.
-    """
-
-    elements: Sequence[bytes]
-    groups: Sequence[Sequence[ChunkPlaces]]
-    has_arrow: bool
-    size_bytes: int
+    elements: Sequence[bytes]  # of each leaf of the schema its SchemaElement as the footer has it
+    groups: Sequence[Sequence[ChunkPlaces]]  # of each row group its column chunks
+    has_arrow: bool  # whether the file has Arrow's own schema
+    size_bytes: int  # about what this takes in memory
 
 
 def find_places(source: pa.NativeFile, footer: pq.FileMetaData, where: str) -> FilePlaces:

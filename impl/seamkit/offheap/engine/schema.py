@@ -17,14 +17,10 @@ from seamkit.offheap.columns.types import UNKNOWN, ColumnType, Kind, arrow_type,
 
 @dataclass(frozen=True)
 class _Slot:
-    """One column of the engine, a tree (`struct seam_engine_slot`).
-
-    Attributes:
-        carried: the Arrow field in which the core hands the column out.
-    """
+    """One column of the engine, a tree (`struct seam_engine_slot`)."""
 
     column: ColumnType
-    carried: Any
+    carried: Any  # the Arrow field in which the core hands the column out
     children: tuple[_Slot, ...] = ()
 
 

@@ -50,20 +50,14 @@ _OWN_KIND = Field(_KIND, _KIND, None, pa.string())
 
 @dataclass(frozen=True)
 class ChangeFeed:
-    """The commits of a window.
+    """The commits of a window."""
 
-    Attributes:
-        protocol: of the last version, with the features that any has: one that was dropped since
-            is no reason to refuse what earlier commits made by it.
-        metadata: of the last version.
-        schema: likewise; all changes are shown in it.
-        commits: oldest first.
-    """
-
+    # of the last version, with the features that any has: one that was dropped since is no reason
+    # to refuse what earlier commits made by it
     protocol: Protocol
-    metadata: Metadata
-    schema: TableSchema
-    commits: list[Commit]
+    metadata: Metadata  # of the last version
+    schema: TableSchema  # likewise; all changes are shown in it
+    commits: list[Commit]  # oldest first
 
     def units(self, files: TableFiles, times: Mapping[int, int]) -> Iterator[ReadUnit]:
         """The changes, the oldest commit first."""

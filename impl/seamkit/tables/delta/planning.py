@@ -58,16 +58,12 @@ _Partition = tuple[Mapping[str, pa.Scalar], str]
 
 @dataclass(frozen=True)
 class Planner:
-    """Makes read units of one version's files.
-
-    Attributes:
-        tracking: where ids of rows are found; None in tables without.
-    """
+    """Makes read units of one version's files."""
 
     files: TableFiles
     protocol: Protocol
     schema: TableSchema
-    tracking: RowTracking | None = None
+    tracking: RowTracking | None = None  # where ids of rows are found; None in tables without
     _partitions: dict[object, _Partition] = field(default_factory=dict)
 
     @cached_property
@@ -329,12 +325,9 @@ class RowTracking:
     A row's id is that of its file's first row plus its place in the file; its version is that of
     the file. Where rows were written anew, the file has columns of its own for both, and what
     stands there counts (PROTOCOL.md, "Row Tracking").
-
-    Attributes:
-        fields: `_row_id` and `_row_commit_version`, as files call them.
     """
 
-    fields: Sequence[Field]
+    fields: Sequence[Field]  # `_row_id` and `_row_commit_version`, as files call them
 
 
 def row_tracking(

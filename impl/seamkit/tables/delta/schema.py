@@ -55,25 +55,16 @@ _ID = "delta.columnMapping.id"
 
 @dataclass(frozen=True)
 class Field:
-    """A field of the table, or of a struct in it.
+    """A field of the table, or of a struct in it."""
 
-    Attributes:
-        name: as the table shows it.
-        physical: its name in data files, partition values and statistics.
-        id: its field id, by which data files know it; None where they know it by its name.
-        type: its Arrow type; `VARIANT` for a variant.
-        children: fields of a struct; the element of an array; key and value of a map; the two parts
-            of a variant. All but the first are no fields of Delta's: they have no name or id of
-            their own.
-        is_variant: whether it is one, and no struct of the same two fields.
-    """
-
-    name: str
-    physical: str
-    id: int | None
-    type: pa.DataType
+    name: str  # as the table shows it
+    physical: str  # its name in data files, partition values and statistics
+    id: int | None  # its field id, by which data files know it; None where they know it by its name
+    type: pa.DataType  # its Arrow type; `VARIANT` for a variant
+    # fields of a struct; the element of an array; key and value of a map; the two parts of a
+    # variant. All but the first are no fields of Delta's: they have no name or id of their own
     children: Sequence[Field] = ()
-    is_variant: bool = False
+    is_variant: bool = False  # whether it is one, and no struct of the same two fields
 
     @property
     def keys(self) -> Sequence[Key]:
@@ -83,16 +74,11 @@ class Field:
 
 @dataclass(frozen=True)
 class TableSchema:
-    """All columns of a version.
-
-    Attributes:
-        mode: how data files are matched with them.
-        partition_columns: names of those whose values stand in the log.
-    """
+    """All columns of a version."""
 
     fields: Sequence[Field]
-    mode: MappingMode
-    partition_columns: Sequence[str]
+    mode: MappingMode  # how data files are matched with them
+    partition_columns: Sequence[str]  # names of those whose values stand in the log
 
     @cached_property
     def arrow(self) -> pa.Schema:

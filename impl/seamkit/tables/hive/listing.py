@@ -34,19 +34,14 @@ Wanted = Callable[[Sequence[Values]], Sequence[bool]]
 
 @dataclass(frozen=True)
 class Listed:
-    """A data file.
+    """A data file."""
 
-    Attributes:
-        path: below the storage's folder.
-        partition: values of the partition columns.
-        storage: another one than the table's, where it lies outside of the table's folder.
-        folder: the partition that it belongs to, where a catalog named it.
-    """
-
-    path: str
+    path: str  # below the storage's folder
     size_bytes: int
-    partition: Values
+    partition: Values  # values of the partition columns
+    # another one than the table's, where it lies outside of the table's folder
     storage: Storage | None = None
+    # the partition that it belongs to, where a catalog named it
     folder: PartitionFolder | None = None
 
 

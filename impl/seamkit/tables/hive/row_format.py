@@ -72,23 +72,16 @@ _INPUT_FORMATS = frozenset(
 
 @dataclass(frozen=True)
 class Description:
-    """What a table is.
+    """What a table is."""
 
-    Attributes:
-        format: `text`, `csv`, `json`, `JSON_OF_HIVE`, `sequence`, `parquet`, `orc` or `avro`.
-        columns: types of the columns that lie in files, by name, in order.
-        partitions: types of the columns that lie in names of folders, the outermost first.
-        properties: of the table and its serde.
-        location: the folder of its files, where the descriptor lies in another one.
-        in_rows: types of the columns that rows of text have, by name, in order, where these are a
-            partition's own; they are the table's by their places.
-    """
-
-    format: str
-    columns: Mapping[str, HiveType]
+    format: str  # `text`, `csv`, `json`, `JSON_OF_HIVE`, `sequence`, `parquet`, `orc` or `avro`
+    columns: Mapping[str, HiveType]  # types of the columns that lie in files, by name, in order
+    # types of the columns that lie in names of folders, the outermost first
     partitions: Mapping[str, HiveType] = field(default_factory=dict)
-    properties: Mapping[str, str] = field(default_factory=dict)
-    location: str | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)  # of the table and its serde
+    location: str | None = None  # the folder of its files, where the descriptor lies in another one
+    # types of the columns that rows of text have, by name, in order, where these are a partition's
+    # own; they are the table's by their places
     in_rows: Mapping[str, HiveType] | None = None
 
     @property
@@ -257,30 +250,19 @@ _WIDE = ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be",
 
 @dataclass(frozen=True)
 class RowFormat:
-    """How rows are written.
+    """How rows are written."""
 
-    Attributes:
-        is_csv: fields may stand in quotes, and all are texts (OpenCSVSerde); otherwise they are
-            delimited (LazySimpleSerDe).
-        separators: a byte a depth.
-        escape: a byte, or None.
-        quote: a byte, of CSV.
-        null: the text of a null, or None where there is none.
-        last_takes_rest: separators behind the last field belong to it.
-        header_lines: lines at a file's beginning that are no rows.
-        footer_lines: lines at its end.
-        encoding: of the files, as Python calls it.
-    """
-
+    # fields may stand in quotes, and all are texts (OpenCSVSerde); otherwise they are delimited
+    # (LazySimpleSerDe)
     is_csv: bool = False
-    separators: bytes = _DEFAULT_SEPARATORS
-    escape: int | None = None
-    quote: int = ord('"')
-    null: bytes | None = b"\\N"
-    last_takes_rest: bool = False
-    header_lines: int = 0
-    footer_lines: int = 0
-    encoding: str = "utf-8"
+    separators: bytes = _DEFAULT_SEPARATORS  # a byte a depth
+    escape: int | None = None  # a byte, or None
+    quote: int = ord('"')  # a byte, of CSV
+    null: bytes | None = b"\\N"  # the text of a null, or None where there is none
+    last_takes_rest: bool = False  # separators behind the last field belong to it
+    header_lines: int = 0  # lines at a file's beginning that are no rows
+    footer_lines: int = 0  # lines at its end
+    encoding: str = "utf-8"  # of the files, as Python calls it
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.separators) <= _MOST_SEPARATORS:

@@ -32,19 +32,12 @@ _MOST_BYTES = 1 << 31
 
 @dataclass(frozen=True)
 class _Header:
-    """What a sequence file says of itself.
+    """What a sequence file says of itself."""
 
-    Attributes:
-        codec: of its records or blocks; None where they are not compressed.
-        in_blocks: whether several records are compressed as one.
-        of_text: whether a value is a `Text`, or else a `BytesWritable`.
-        mark: that stands between records.
-    """
-
-    codec: str | None
-    in_blocks: bool
-    of_text: bool
-    mark: bytes
+    codec: str | None  # of its records or blocks; None where they are not compressed
+    in_blocks: bool  # whether several records are compressed as one
+    of_text: bool  # whether a value is a `Text`, or else a `BytesWritable`
+    mark: bytes  # that stands between records
 
 
 class _Bytes:

@@ -41,18 +41,12 @@ _REFUSED_TYPES = (
 
 @dataclass(frozen=True)
 class HiveType:
-    """A type of a Hive table.
+    """A type of a Hive table."""
 
-    Attributes:
-        word: its name, in lower case: `int`, `varchar`, `struct`.
-        arrow: what it is in Arrow; a timestamp is a clock on the wall, in microseconds.
-        length: characters of a `varchar` or `char`.
-        children: item of an array, key and value of a map, fields of a struct.
-    """
-
-    word: str
-    arrow: pa.DataType
-    length: int = 0
+    word: str  # its name, in lower case: `int`, `varchar`, `struct`
+    arrow: pa.DataType  # what it is in Arrow; a timestamp is a clock on the wall, in microseconds
+    length: int = 0  # characters of a `varchar` or `char`
+    # item of an array, key and value of a map, fields of a struct
     children: tuple[HiveType, ...] = ()
     names: tuple[str, ...] = ()
 

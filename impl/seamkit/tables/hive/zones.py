@@ -23,14 +23,10 @@ from seamkit.files.promotion import inner_of, with_inner
 
 @dataclass(frozen=True)
 class WriterZone:
-    """The zone of a file's writer.
+    """The zone of a file's writer."""
 
-    Attributes:
-        name: of the zone.
-        is_old: instants were made by offsets as Java once had them, which are others before 1900.
-    """
-
-    name: str
+    name: str  # of the zone
+    # instants were made by offsets as Java once had them, which are others before 1900
     is_old: bool
 
     def walls(self, column: pa.Array, name: str, where: str) -> pa.Array:

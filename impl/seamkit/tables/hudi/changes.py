@@ -31,18 +31,14 @@ class WriteChanges:
 
     Where memory is limited, both states of a write wait on local disk as far as they pass a quarter
     of the limit each, and their keys, which stay in memory, count against it.
-
-    Attributes:
-        writes: by unit the groups that its write touched, before and after it.
-        columns: of the table, without Hudi's own.
-        options: how a state is read.
-        overwrites: units whose write put new groups in the place of others. Whatever keys they
-            share, all rows before it are gone and all after it new (replace commits of RFC 51).
     """
 
+    # by unit the groups that its write touched, before and after it
     writes: Mapping[str, tuple[ReadPlan, ReadPlan]]
-    columns: Sequence[str]
-    options: ScanOptions
+    columns: Sequence[str]  # of the table, without Hudi's own
+    options: ScanOptions  # how a state is read
+    # units whose write put new groups in the place of others. Whatever keys they share, all rows
+    # before it are gone and all after it new (replace commits of RFC 51)
     overwrites: Sequence[str] = ()
 
     def __call__(

@@ -54,18 +54,12 @@ ListingSource = Literal["auto", "files", "metadata"]
 
 @dataclass(frozen=True)
 class Plan:
-    """The slices of a read.
+    """The slices of a read."""
 
-    Attributes:
-        slices: in the order of partition and file id.
-        from_metadata: whether the metadata table, not folders, gave the names of the files.
-        warnings: what went wrong on the way and was done otherwise.
-        unchanged: how many slices were left out because no row of theirs changed in the window.
-    """
-
-    slices: list[FileSlice]
-    from_metadata: bool
-    warnings: Sequence[ScanWarning] = ()
+    slices: list[FileSlice]  # in the order of partition and file id
+    from_metadata: bool  # whether the metadata table, not folders, gave the names of the files
+    warnings: Sequence[ScanWarning] = ()  # what went wrong on the way and was done otherwise
+    # how many slices were left out because no row of theirs changed in the window
     unchanged: int = 0
 
 

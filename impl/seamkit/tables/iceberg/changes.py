@@ -43,15 +43,10 @@ _ADDS_NOTHING = ("append", "replace")
 
 @dataclass(frozen=True)
 class Window:
-    """Snapshots of a line of parents.
+    """Snapshots of a line of parents."""
 
-    Attributes:
-        appends: those that appended, oldest first.
-        notes: the others that changed rows, in words.
-    """
-
-    appends: list[Snapshot]
-    notes: list[str]
+    appends: list[Snapshot]  # those that appended, oldest first
+    notes: list[str]  # the others that changed rows, in words
 
 
 def snapshots_between(metadata: TableMetadata, begin: int | None, end: Snapshot | None) -> Window:
@@ -148,15 +143,12 @@ class CommitChanges:
     """Reads units that stand for commits; rows that a commit only wrote anew are left out.
 
     Of a commit that both deleted and inserted rows all of these are held in memory.
-
-    Attributes:
-        commits: by unit what its commit deleted, and what it inserted; units that are not there are
-            read as they are.
-        columns: of the table, by which rows are alike.
     """
 
+    # by unit what its commit deleted, and what it inserted; units that are not there are read as
+    # they are
     commits: Mapping[str, tuple[ReadPlan, ReadPlan]]
-    columns: Sequence[str]
+    columns: Sequence[str]  # of the table, by which rows are alike
 
     def __call__(
         self, unit: ReadUnit, schema: pa.Schema, batch_rows: int, context: ReadContext

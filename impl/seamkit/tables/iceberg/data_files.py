@@ -215,33 +215,23 @@ Column = Sequence[Field]
 
 @dataclass(frozen=True)
 class FileRows:
-    """What is known of a file's rows besides what stands in it.
+    """What is known of a file's rows besides what stands in it."""
 
-    Attributes:
-        values: of columns that have one value in all rows, by field id.
-        first_row_id: of its first row; None where rows have no lineage.
-        sequence_number: of its data.
-        spec: how it is partitioned; None where its partition says nothing of it.
-    """
-
+    # of columns that have one value in all rows, by field id
     values: Mapping[int, pa.Scalar] = field(default_factory=dict)
-    first_row_id: int | None = None
-    sequence_number: int = 0
+    first_row_id: int | None = None  # of its first row; None where rows have no lineage
+    sequence_number: int = 0  # of its data
+    # how it is partitioned; None where its partition says nothing of it
     spec: PartitionSpec | None = None
 
 
 @dataclass(frozen=True)
 class IcebergFinder:
-    """Finds columns by their ids, and says what stands for those that a file lacks.
-
-    Attributes:
-        columns: all that a scan may read, by name.
-        rows: what else is known.
-    """
+    """Finds columns by their ids, and says what stands for those that a file lacks."""
 
     file: Place
-    columns: Mapping[str, Column]
-    rows: FileRows
+    columns: Mapping[str, Column]  # all that a scan may read, by name
+    rows: FileRows  # what else is known
     where: str
 
     def __call__(self, wanted: pa.Field) -> Source:
@@ -409,16 +399,11 @@ def _values(field: Field, entry: Entry) -> int:
 
 @dataclass(frozen=True)
 class FileOpener:
-    """Opens files of one table.
-
-    Attributes:
-        mapping: names of columns in files without ids; None if the table has none.
-        has_decimals: whether what manifests say of decimals counts.
-    """
+    """Opens files of one table."""
 
     files: TableFiles
-    mapping: NameMapping | None
-    has_decimals: bool = True
+    mapping: NameMapping | None  # names of columns in files without ids; None if the table has none
+    has_decimals: bool = True  # whether what manifests say of decimals counts
 
     def counts(self, field: Field) -> bool:
         """Whether what manifests say of the values of a column counts."""

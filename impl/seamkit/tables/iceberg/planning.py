@@ -63,16 +63,12 @@ from seamkit.tables.iceberg.pruning import (
 
 @dataclass(frozen=True)
 class Planner:
-    """Makes read units of data files.
-
-    Attributes:
-        schema: whose columns are shown.
-        doubts: what lists say otherwise of manifests that were read by `entries`, in words.
-    """
+    """Makes read units of data files."""
 
     metadata: TableMetadata
-    schema: Schema
+    schema: Schema  # whose columns are shown
     opener: FileOpener
+    # what lists say otherwise of manifests that were read by `entries`, in words
     doubts: dict[str, None] = field(default_factory=dict)
     _known: dict[int, Sequence[tuple[int, ColumnBuckets]]] = field(default_factory=dict)
     _partitions: dict[Any, _Shared] = field(default_factory=dict)
@@ -271,18 +267,12 @@ def _shown(one: PartitionField, entry: Entry) -> Any:
 
 @dataclass(frozen=True)
 class PartitionFiles:
-    """What data files of one partition share.
-
-    Attributes:
-        columns: that may be asked of them, by name.
-        counted: of which manifests say what a file's rows hold.
-        values: of columns with one value in each file, by field id.
-    """
+    """What data files of one partition share."""
 
     opener: FileOpener
-    columns: Mapping[str, Column]
-    counted: Sequence[Field]
-    values: Mapping[int, pa.Scalar]
+    columns: Mapping[str, Column]  # that may be asked of them, by name
+    counted: Sequence[Field]  # of which manifests say what a file's rows hold
+    values: Mapping[int, pa.Scalar]  # of columns with one value in each file, by field id
     spec: PartitionSpec
 
     @cached_property

@@ -287,16 +287,11 @@ class IcebergTable(FolderTable):
 
 @dataclass(frozen=True)
 class View:
-    """A snapshot, and the schema with which its rows are shown.
+    """A snapshot, and the schema with which its rows are shown."""
 
-    Attributes:
-        snapshot: None for a table without rows yet.
-        name: what plans call it.
-    """
-
-    snapshot: Snapshot | None
+    snapshot: Snapshot | None  # None for a table without rows yet
     schema: Schema
-    name: str
+    name: str  # what plans call it
 
 
 def chosen_view(metadata: TableMetadata, as_of: Moment | None) -> View:

@@ -122,17 +122,12 @@ _OLD, _NEW = "__old", "__new"
 
 @dataclass(frozen=True)
 class Differences:
-    """Reads units that stand for two states of a partition. Both states are held in memory.
+    """Reads units that stand for two states of a partition. Both states are held in memory."""
 
-    Attributes:
-        states: by unit what its rows were, and what they became.
-        keys: columns of the key; a row has its key alone in each state.
-        with_images: hand out changes with both images of a row, in place of rows that are new or
-            changed.
-    """
-
+    # by unit what its rows were, and what they became
     states: Mapping[str, tuple[ReadPlan, ReadPlan]]
-    keys: Sequence[str]
+    keys: Sequence[str]  # columns of the key; a row has its key alone in each state
+    # hand out changes with both images of a row, in place of rows that are new or changed
     with_images: bool
 
     def __call__(

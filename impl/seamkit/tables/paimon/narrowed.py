@@ -36,18 +36,12 @@ _UNIT_DIGITS = {"ms": 3, "us": 6, "ns": 9}
 
 @dataclass(frozen=True)
 class CastFinder:
-    """Finds columns in a file that was written by other fields than the table has.
+    """Finds columns in a file that was written by other fields than the table has."""
 
-    Attributes:
-        find: finds them by their ids.
-        fields: of the table, by name.
-        written: those of the file.
-        promotes: whether values of a type are read as those of another.
-    """
-
-    find: Callable[[pa.Field], Source]
-    fields: Mapping[str, Field]
-    written: Sequence[Field]
+    find: Callable[[pa.Field], Source]  # finds them by their ids
+    fields: Mapping[str, Field]  # of the table, by name
+    written: Sequence[Field]  # those of the file
+    # whether values of a type are read as those of another
     promotes: Callable[[pa.DataType, pa.DataType], bool]
     where: str
 

@@ -65,16 +65,11 @@ _ROW_LEFT: Mapping[str, Literal["last", "first"]] = {"deduplicate": "last", "fir
 
 @dataclass(frozen=True)
 class Section:
-    """Files that are merged together.
+    """Files that are merged together."""
 
-    Attributes:
-        runs: each a sorted run, its files in the order of their keys; the oldest rows first where
-            `ordered`.
-        ordered: whether all rows of a run are older than those of the next.
-    """
-
+    # each a sorted run, its files in the order of their keys; the oldest rows first where `ordered`
     runs: Sequence[Sequence[FileEntry]]
-    ordered: bool
+    ordered: bool  # whether all rows of a run are older than those of the next
 
     @property
     def files(self) -> Sequence[FileEntry]:
@@ -164,19 +159,15 @@ _WAITING = -2
 
 @dataclass(frozen=True)
 class Planner:
-    """Plans the buckets of one snapshot, with its vectors; without one, files as written.
-
-    Attributes:
-        history: the snapshots that are left, against which those vectors are held.
-        warnings: what the units planned so far show that Paimon does not specify.
-    """
+    """Plans the buckets of one snapshot, with its vectors; without one, files as written."""
 
     storage: Storage
     schemas: Schemas
     schema: TableSchema
     options: ReadOptions
     snapshot: Snapshot | None
-    history: SnapshotFolder
+    history: SnapshotFolder  # the snapshots that are left, against which those vectors are held
+    # what the units planned so far show that Paimon does not specify
     warnings: list[ScanWarning] = field(default_factory=list)
 
     @cached_property

@@ -94,21 +94,13 @@ ACTIONS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class VectorDescriptor:
-    """Where a deletion vector is.
+    """Where a deletion vector is."""
 
-    Attributes:
-        storage_type: `u` (a file below the table), `p` (an absolute path) or `i` (inline).
-        location: path, encoded UUID or inline bytes, by `storage_type`.
-        offset: byte in the file at which its size stands; None inline.
-        size_bytes: of the vector, without size and checksum.
-        cardinality: rows that it deletes.
-    """
-
-    storage_type: str
-    location: str
-    offset: int | None
-    size_bytes: int
-    cardinality: int
+    storage_type: str  # `u` (a file below the table), `p` (an absolute path) or `i` (inline)
+    location: str  # path, encoded UUID or inline bytes, by `storage_type`
+    offset: int | None  # byte in the file at which its size stands; None inline
+    size_bytes: int  # of the vector, without size and checksum
+    cardinality: int  # rows that it deletes
 
     @property
     def identity(self) -> str:
@@ -121,23 +113,15 @@ class VectorDescriptor:
 
 @value_class
 class AddFile:
-    """A data file that is part of the table.
+    """A data file that is part of the table."""
 
-    Attributes:
-        path: as the log spells it: a percent-encoded URI.
-        partition_values: text or null by physical column name.
-        stats: JSON text, or None.
-        vector: its deletion vector, or None.
-        base_row_id: the id of its first row, with row tracking; None without.
-        row_commit_version: the version that its rows are of, with row tracking; None without.
-    """
-
-    path: str
-    partition_values: Mapping[str, str | None]
+    path: str  # as the log spells it: a percent-encoded URI
+    partition_values: Mapping[str, str | None]  # text or null by physical column name
     size_bytes: int
-    stats: str | None
-    vector: VectorDescriptor | None
-    base_row_id: int | None
+    stats: str | None  # JSON text, or None
+    vector: VectorDescriptor | None  # its deletion vector, or None
+    base_row_id: int | None  # the id of its first row, with row tracking; None without
+    # the version that its rows are of, with row tracking; None without
     row_commit_version: int | None
 
     @property

@@ -163,26 +163,19 @@ _COUNTS = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDelete
 
 @dataclass
 class Commit:
-    """The actions of one commit that a change feed is made of.
-
-    Attributes:
-        adds: files that it added, those aside that it merely wrote anew.
-        removes: files that it removed, those aside likewise.
-        feed: files of changes, whose rows say themselves what happened to them.
-        metadata: schema and properties, if it changes them.
-        protocol: what is asked of readers, if it changes that.
-        is_void: whether it says that it changed no row (a merge that matched none).
-        millis: since 1970, the time that it states; None if it states none.
-    """
+    """The actions of one commit that a change feed is made of."""
 
     version: int
+    # files that it added, those aside that it merely wrote anew
     adds: list[AddFile] = field(default_factory=list)
+    # files that it removed, those aside likewise
     removes: list[AddFile] = field(default_factory=list)
+    # files of changes, whose rows say themselves what happened to them
     feed: list[AddFile] = field(default_factory=list)
-    metadata: Metadata | None = None
-    protocol: Protocol | None = None
-    is_void: bool = False
-    millis: int | None = None
+    metadata: Metadata | None = None  # schema and properties, if it changes them
+    protocol: Protocol | None = None  # what is asked of readers, if it changes that
+    is_void: bool = False  # whether it says that it changed no row (a merge that matched none)
+    millis: int | None = None  # since 1970, the time that it states; None if it states none
 
 
 def load_commit(storage: Storage, path: str, version: int) -> Commit:

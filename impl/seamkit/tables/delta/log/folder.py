@@ -25,31 +25,22 @@ _V2 = re.compile(r"(\d{20})\.checkpoint\.[0-9a-fA-F-]{36}\.(json|parquet)")
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The whole state of a version in files of its own.
-
-    Attributes:
-        paths: its files below the table: one, or all parts in order.
-    """
+    """The whole state of a version in files of its own."""
 
     version: int
-    paths: Sequence[str]
+    paths: Sequence[str]  # its files below the table: one, or all parts in order
 
 
 @dataclass(frozen=True)
 class Segment:
-    """What a version is replayed from.
-
-    Attributes:
-        checkpoint: where to start, or None to start with commit 0.
-        commits: paths of what came after it, oldest first: commits, and log compactions in place of
-            such as are gone.
-        compacted: which of these are log compactions.
-    """
+    """What a version is replayed from."""
 
     version: int
-    checkpoint: Checkpoint | None
+    checkpoint: Checkpoint | None  # where to start, or None to start with commit 0
+    # paths of what came after it, oldest first: commits, and log compactions in place of such as
+    # are gone
     commits: Sequence[str]
-    compacted: Collection[str]
+    compacted: Collection[str]  # which of these are log compactions
 
     @property
     def checkpoint_paths(self) -> Sequence[str]:
@@ -64,21 +55,15 @@ class Segment:
 
 @dataclass(frozen=True)
 class LogFolder:
-    """The files of a log.
-
-    Attributes:
-        commits: path by version.
-        checkpoints: complete ones, oldest first.
-        checksums: path by version.
-        compactions: by the first version that each puts together, its last one and its path.
-        ratified: the newest version as the table's catalog tells it; None without a catalog.
-    """
+    """The files of a log."""
 
     storage: Storage
-    commits: Mapping[int, str]
-    checkpoints: Sequence[Checkpoint]
-    checksums: Mapping[int, str]
+    commits: Mapping[int, str]  # path by version
+    checkpoints: Sequence[Checkpoint]  # complete ones, oldest first
+    checksums: Mapping[int, str]  # path by version
+    # by the first version that each puts together, its last one and its path
     compactions: Mapping[int, Sequence[tuple[int, str]]]
+    # the newest version as the table's catalog tells it; None without a catalog
     ratified: int | None = None
 
     @property

@@ -35,16 +35,12 @@ _WITH_CHANGES = ("num_added_files", "num_target_files_added")
 
 @dataclass
 class History:
-    """The commits of a replay, from the newest to the oldest.
+    """The commits of a replay, from the newest to the oldest."""
 
-    Attributes:
-        warnings: where one says that it wrote files that it does not have, that it is another, or
-            that it is not later than the one before it.
-        millis: since 1970, the time that the newest commit with one states.
-    """
-
+    # where one says that it wrote files that it does not have, that it is another, or that it is
+    # not later than the one before it
     warnings: list[ScanWarning] = field(default_factory=list)
-    millis: int | None = None
+    millis: int | None = None  # since 1970, the time that the newest commit with one states
     _transactions: dict[str, str] = field(default_factory=dict)
     _times: list[tuple[int, int, str]] = field(default_factory=list)
 
@@ -111,13 +107,10 @@ def first_stated(protocol: Protocol, configuration: Mapping[str, str]) -> int | 
 
 @dataclass(frozen=True)
 class CommitTimes:
-    """When the versions of a log were committed.
-
-    Attributes:
-        stated_from: gives what `first_stated` says of the newest version: a log is replayed for it.
-    """
+    """When the versions of a log were committed."""
 
     folder: LogFolder
+    # gives what `first_stated` says of the newest version: a log is replayed for it
     stated_from: Callable[[], int | None]
 
     def listed(self, last: int | None = None) -> Iterator[tuple[int, int]]:

@@ -34,21 +34,15 @@ from seamkit.tables.delta.log.history import History, first_stated
 
 @dataclass(frozen=True)
 class Snapshot:
-    """One version of a table.
-
-    Attributes:
-        protocol: what it asks of readers; checked.
-        metadata: schema, partitioning, properties.
-        files: live logical files, by path.
-        warnings: where the log contradicts itself and no row is known to be lost by it.
-        millis: since 1970, the time that the newest commit with one states; None if none does.
-    """
+    """One version of a table."""
 
     version: int
-    protocol: Protocol
-    metadata: Metadata
-    files: AddedFiles
+    protocol: Protocol  # what it asks of readers; checked
+    metadata: Metadata  # schema, partitioning, properties
+    files: AddedFiles  # live logical files, by path
+    # where the log contradicts itself and no row is known to be lost by it
     warnings: Sequence[ScanWarning] = ()
+    # since 1970, the time that the newest commit with one states; None if none does
     millis: int | None = None
 
 
@@ -154,19 +148,13 @@ def load_snapshot(folder: LogFolder, version: int | None = None) -> Snapshot:
 
 @dataclass(frozen=True)
 class _Version:
-    """A version as it is kept.
+    """A version as it is kept."""
 
-    Attributes:
-        made_of: identities of the checkpoint's files and of the commits, in order.
-        sidecars: further files of the checkpoint.
-        sidecars_made_of: their identities; None, with which nothing agrees, if one has none.
-        snapshot: what came of them.
-    """
-
-    made_of: Sequence[Hashable]
-    sidecars: Sequence[str]
+    made_of: Sequence[Hashable]  # identities of the checkpoint's files and of the commits, in order
+    sidecars: Sequence[str]  # further files of the checkpoint
+    # their identities; None, with which nothing agrees, if one has none
     sidecars_made_of: Sequence[Hashable] | None
-    snapshot: Snapshot
+    snapshot: Snapshot  # what came of them
 
 
 _KIND = "version of a table of Delta"

@@ -45,16 +45,12 @@ class DeleteMarker:
 
 @dataclass(frozen=True)
 class FillRule:
-    """Which values of a version leave those of an older one as they are.
+    """Which values of a version leave those of an older one as they are."""
 
-    Attributes:
-        gaps: `defaults`: the default of the column, which is null in every schema that Spark
-            writes; `marked`: a text that equals `marker`.
-        marker: the text.
-    """
-
+    # `defaults`: the default of the column, which is null in every schema that Spark writes;
+    # `marked`: a text that equals `marker`
     gaps: Literal["defaults", "marked"]
-    marker: str | None = None
+    marker: str | None = None  # the text
 
     def present(self, column: pa.Array) -> npt.NDArray[np.bool_] | None:
         """Which values count; None for all of them."""

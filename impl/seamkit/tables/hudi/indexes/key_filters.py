@@ -55,17 +55,11 @@ _MOST_HASHES = 1000
 
 @dataclass(frozen=True)
 class KeyFilter:
-    """Says of a record key whether a file surely lacks it.
+    """Says of a record key whether a file surely lacks it."""
 
-    Attributes:
-        n_bits: of each row.
-        n_hashes: bits that a key sets.
-        rows: the bits of each filter; a key is in one of them.
-    """
-
-    n_bits: int
-    n_hashes: int
-    rows: Sequence[memoryview]
+    n_bits: int  # of each row
+    n_hashes: int  # bits that a key sets
+    rows: Sequence[memoryview]  # the bits of each filter; a key is in one of them
 
     def may_hold(self, key: str) -> bool:
         """False where no key of the file is this one."""

@@ -65,11 +65,7 @@ _Named = tuple[Hashable, Any]
 
 @dataclass(frozen=True)
 class MetadataIndex:
-    """A partition of the metadata table that filters ask, read when it is first needed.
-
-    Attributes:
-        strict: refuse one that is broken, of which a scan is warned otherwise.
-    """
+    """A partition of the metadata table that filters ask, read when it is first needed."""
 
     #: Its name, the field of its records, and the bytes that are worth to be read.
     partition: ClassVar[str]
@@ -78,6 +74,7 @@ class MetadataIndex:
 
     storage: Storage
     timeline: Timeline
+    # refuse one that is broken, of which a scan is warned otherwise
     strict: bool = field(default=False, kw_only=True)
     _doubts: list[ScanWarning] = field(default_factory=list, kw_only=True, compare=False)
 

@@ -50,21 +50,15 @@ GroupKey = tuple[str, str]
 
 @dataclass(slots=True)
 class _Group:
-    """What is known of a group.
+    """What is known of a group."""
 
-    Attributes:
-        bases: its base files, of completed writes.
-        logs: its log files; from version 8 on of completed writes.
-        pending: requested times of compactions that are scheduled and not done.
-        written: what writes state of its files, the oldest first.
-        replaced: requested times of the writes that replaced it.
-    """
-
-    bases: list[BaseFile] = field(default_factory=list)
+    bases: list[BaseFile] = field(default_factory=list)  # its base files, of completed writes
+    # its log files; from version 8 on of completed writes
     logs: list[LogFile] = field(default_factory=list)
+    # what writes state of its files, the oldest first
     written: list[_Stated] = field(default_factory=list)
-    pending: Sequence[str] = ()
-    replaced: Sequence[str] = ()
+    pending: Sequence[str] = ()  # requested times of compactions that are scheduled and not done
+    replaced: Sequence[str] = ()  # requested times of the writes that replaced it
 
 
 def list_slices(

@@ -45,16 +45,11 @@ _NATIVE_LOG = re.compile(r"^[^.]+_.*\.(?:log|deletes|cdc)\.parquet$")
 
 @dataclass(frozen=True)
 class External:
-    """A file outside the table that holds the columns which a skeleton lacks.
+    """A file outside the table that holds the columns which a skeleton lacks."""
 
-    Attributes:
-        root: folder or address that it lies below.
-        path: the file, below the root.
-        values: what the names of its folders say of columns that it lacks; None is null.
-    """
-
-    root: str
-    path: str
+    root: str  # folder or address that it lies below
+    path: str  # the file, below the root
+    # what the names of its folders say of columns that it lacks; None is null
     values: Mapping[str, str | None]
 
 
@@ -232,15 +227,12 @@ _PARTITION_MARKER = ".hoodie_partition_metadata"
 
 @dataclass(frozen=True)
 class Listing:
-    """The files of a table, by partition.
+    """The files of a table, by partition."""
 
-    Attributes:
-        partitions: files of each partition, by the partition's path below the table ("" for the
-            table's own folder).
-        covers: whether a partition was to be listed at all; of others the listing knows nothing.
-    """
-
+    # files of each partition, by the partition's path below the table ("" for the table's own
+    # folder)
     partitions: Mapping[str, Sequence[FileStatus]] = field(repr=False)
+    # whether a partition was to be listed at all; of others the listing knows nothing
     covers: Callable[[str], bool] = lambda _: True
 
     def size_bytes(self, path: str) -> int | None:

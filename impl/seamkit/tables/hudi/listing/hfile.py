@@ -43,15 +43,10 @@ _FILE_INFO_OFFSET, _ENTRY_COUNT, _FIRST_DATA, _LAST_DATA, _CODEC = 1, 7, 9, 10, 
 
 @dataclass(frozen=True)
 class HFile:
-    """What an HFile holds.
+    """What an HFile holds."""
 
-    Attributes:
-        entries: row keys and values, in the file's order.
-        info: the file's own entries (`schema`, `minRecordKey`, ...).
-    """
-
-    entries: list[tuple[bytes, bytes]]
-    info: Mapping[bytes, bytes]
+    entries: list[tuple[bytes, bytes]]  # row keys and values, in the file's order
+    info: Mapping[bytes, bytes]  # the file's own entries (`schema`, `minRecordKey`, ...)
 
 
 def read_hfile(content: memoryview | bytes, *, file: str, bound: Bound | None = None) -> HFile:

@@ -40,19 +40,14 @@ _COMPARED = (
 
 @dataclass(frozen=True)
 class SliceLogs:
-    """What the logs of all slices of a read have in common, however they are merged.
-
-    Attributes:
-        schema: the columns of the table as the read shows them.
-        strict: refuse damage that Hudi's own reader skips.
-    """
+    """What the logs of all slices of a read have in common, however they are merged."""
 
     storage: Storage
     config: TableConfig
     timeline: Timeline
-    schema: pa.Schema
+    schema: pa.Schema  # the columns of the table as the read shows them
     window: Window
-    strict: bool = False
+    strict: bool = False  # refuse damage that Hudi's own reader skips
 
     def valid_block(self, instant: str) -> bool:
         """Whether a data or delete block counts.

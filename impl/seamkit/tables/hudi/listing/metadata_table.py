@@ -53,14 +53,11 @@ class _Part:
 
 @dataclass(frozen=True)
 class MetadataTable:
-    """A table's metadata table.
-
-    Attributes:
-        pending: writes of the data table that have not completed; theirs does not count.
-    """
+    """A table's metadata table."""
 
     storage: Storage
     timeline: Timeline
+    # writes of the data table that have not completed; theirs does not count
     pending: frozenset[str]
 
     def slices(self, partition: str) -> list[FileSlice]:

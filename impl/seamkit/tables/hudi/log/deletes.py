@@ -100,18 +100,14 @@ _COLUMNS = pa.schema(
 
 @dataclass(frozen=True)
 class DeleteKeys:
-    """The records of one delete block, in file order.
+    """The records of one delete block, in file order."""
 
-    Attributes:
-        batch: columns `record_key` and `partition_path` (strings, null where the block has none),
-            `branch` (int32, index into `ORDERING_WORDS`), `word` (int64: the value of a boolean,
-            int, long, date, time or timestamp, the bits of a double for float and double) and
-            `raw` (binary: the Avro datum of any other value).
-        source: what messages call the block.
-    """
-
+    # columns `record_key` and `partition_path` (strings, null where the block has none), `branch`
+    # (int32, index into `ORDERING_WORDS`), `word` (int64: the value of a boolean, int, long, date,
+    # time or timestamp, the bits of a double for float and double) and `raw` (binary: the Avro
+    # datum of any other value)
     batch: pa.RecordBatch
-    source: str
+    source: str  # what messages call the block
 
     def __len__(self) -> int:
         return int(self.batch.num_rows)

@@ -67,26 +67,17 @@ _WINDOW_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class LogBlock:
-    """One good block of a log file.
+    """One good block of a log file."""
 
-    Attributes:
-        kind: command, delete, avro, hfile, parquet or cdc.
-        instant: requested instant of the writer.
-        header: the header's entries by Hudi's names (`INSTANT_TIME`, `SCHEMA`, ...).
-        content: the block's content, borrowed from the file's bytes.
-        offset: of the block's magic in the file, in bytes.
-        file: what messages call the file.
-        content_offset: of the content in the file, in bytes.
-    """
-
-    kind: str
-    instant: str
+    kind: str  # command, delete, avro, hfile, parquet or cdc
+    instant: str  # requested instant of the writer
+    # the header's entries by Hudi's names (`INSTANT_TIME`, `SCHEMA`, ...)
     header: Mapping[str, str] = field(repr=False)
-    content: memoryview = field(repr=False)
-    offset: int
-    file: str
+    content: memoryview = field(repr=False)  # the block's content, borrowed from the file's bytes
+    offset: int  # of the block's magic in the file, in bytes
+    file: str  # what messages call the file
     format_version: int = _FORMAT_VERSION
-    content_offset: int = 0
+    content_offset: int = 0  # of the content in the file, in bytes
 
     @property
     def where(self) -> str:
@@ -313,17 +304,11 @@ class _Reader:
 
 @dataclass(frozen=True)
 class AvroRecord:
-    """One record of a block.
+    """One record of a block."""
 
-    Attributes:
-        offset: of its length in the block's content, in bytes.
-        size_bytes: of the datum, without the length.
-        row: its fields.
-    """
-
-    offset: int
-    size_bytes: int
-    row: dict[str, Any]
+    offset: int  # of its length in the block's content, in bytes
+    size_bytes: int  # of the datum, without the length
+    row: dict[str, Any]  # its fields
 
 
 def avro_records(block: LogBlock) -> Iterator[AvroRecord]:

@@ -63,15 +63,10 @@ _MOST_TIMES_BASE = 4
 
 @dataclass(frozen=True)
 class SliceChanges:
-    """The logs of one slice: `seamkit.scan.units.Keyed`.
+    """The logs of one slice: `seamkit.scan.units.Keyed`."""
 
-    Attributes:
-        slice_: base file, logs, or both.
-        source: what it shares with the others.
-    """
-
-    slice_: FileSlice
-    source: LogSource
+    slice_: FileSlice  # base file, logs, or both
+    source: LogSource  # what it shares with the others
 
     @property
     def key_columns(self) -> frozenset[str]:
@@ -434,33 +429,21 @@ Presence = npt.NDArray[np.bool_] | None
 
 @dataclass(frozen=True)
 class _Group:
-    """Columns with the same gaps.
+    """Columns with the same gaps."""
 
-    Attributes:
-        columns: their positions.
-        log: their filled rows.
-        exported: the same as C structures.
-        gap: rows that no version fills; None when there are none.
-    """
-
-    columns: list[int]
-    log: pa.RecordBatch
-    exported: ExportedBatch
-    gap: npt.NDArray[np.bool_] | None
+    columns: list[int]  # their positions
+    log: pa.RecordBatch  # their filled rows
+    exported: ExportedBatch  # the same as C structures
+    gap: npt.NDArray[np.bool_] | None  # rows that no version fills; None when there are none
 
 
 @dataclass(frozen=True)
 class FilledLog:
-    """The rows of a log with their gaps filled from below, as far as the log can.
+    """The rows of a log with their gaps filled from below, as far as the log can."""
 
-    Attributes:
-        data: the rows; a gap that is left holds what the lowest version has.
-        groups: its columns by what gaps are left.
-        rule: what makes a gap of a base row's value, where one stays above its log; or None.
-    """
-
-    data: pa.RecordBatch
-    groups: list[_Group]
+    data: pa.RecordBatch  # the rows; a gap that is left holds what the lowest version has
+    groups: list[_Group]  # its columns by what gaps are left
+    # what makes a gap of a base row's value, where one stays above its log; or None
     rule: FillRule | None
 
     def assemble(
@@ -548,34 +531,21 @@ def _filling_rows(
 
 @dataclass
 class SliceLog:
-    """The folded logs of a slice: `seamkit.scan.units.Events`.
+    """The folded logs of a slice: `seamkit.scan.units.Events`."""
 
-    Attributes:
-        data: the log's rows with the columns to hand out; `index` refers to them.
-        exported: the same as C structures.
-        index: the folded events.
-        keys: what tells its records and the base's apart.
-        ordering: fields of the base to be compared, which may lie inside structs; empty if none
-            need be.
-        roots: the columns that hold them.
-        least: the smallest ordering value of any event, if that is one whole number.
-        kind: the type it is of.
-        source: the file group, for messages.
-        filled: the rows with their gaps filled, if versions of a record are put together.
-        whole: whether no record was left out; see `Events.whole`.
-    """
-
-    data: pa.RecordBatch
-    exported: ExportedBatch
-    index: LogIndex
-    keys: SliceKeys
+    data: pa.RecordBatch  # the log's rows with the columns to hand out; `index` refers to them
+    exported: ExportedBatch  # the same as C structures
+    index: LogIndex  # the folded events
+    keys: SliceKeys  # what tells its records and the base's apart
+    # fields of the base to be compared, which may lie inside structs; empty if none need be
     ordering: tuple[str, ...]
-    roots: tuple[str, ...]
-    least: int | None
-    kind: pa.DataType | None
-    source: str
+    roots: tuple[str, ...]  # the columns that hold them
+    least: int | None  # the smallest ordering value of any event, if that is one whole number
+    kind: pa.DataType | None  # the type it is of
+    source: str  # the file group, for messages
+    # the rows with their gaps filled, if versions of a record are put together
     filled: FilledLog | None = None
-    whole: bool = True
+    whole: bool = True  # whether no record was left out; see `Events.whole`
 
     @property
     def fills(self) -> bool:

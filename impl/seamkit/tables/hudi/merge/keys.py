@@ -60,24 +60,16 @@ class NullKeyFieldError(InputError):
 
 @dataclass(frozen=True)
 class SliceKeys:
-    """How the records of one slice are matched.
+    """How the records of one slice are matched."""
 
-    Attributes:
-        schema: the key columns.
-        fields: fields of rows that they are, or are made of; none when rows go by position.
-        roots: the columns that hold these, which may lie inside structs.
-        made: the single key column is text made of the fields.
-        times: those of the fields that are points in time, where it is made.
-        prefix: what may stand before the text of a delete, where it is made of one field.
-        spares_text: rows have the key's text, too, which tells them apart where a field is null.
-    """
-
-    schema: pa.Schema
+    schema: pa.Schema  # the key columns
+    # fields of rows that they are, or are made of; none when rows go by position
     fields: tuple[str, ...]
-    roots: tuple[str, ...]
-    made: bool = False
-    times: tuple[str, ...] = ()
-    prefix: str = ""
+    roots: tuple[str, ...]  # the columns that hold these, which may lie inside structs
+    made: bool = False  # the single key column is text made of the fields
+    times: tuple[str, ...] = ()  # those of the fields that are points in time, where it is made
+    prefix: str = ""  # what may stand before the text of a delete, where it is made of one field
+    # rows have the key's text, too, which tells them apart where a field is null
     spares_text: bool = False
 
     @classmethod
@@ -288,14 +280,11 @@ def leaf_column(batch: pa.RecordBatch, name: str) -> pa.Array:
 
 @dataclass(frozen=True)
 class LogSource(SliceLogs):
-    """The same with what merging needs; the columns that are read, see `reading`.
+    """The same with what merging needs; the columns that are read, see `reading`."""
 
-    Attributes:
-        positions: match records by their positions in the base file where all blocks of a slice
-            have them. It spares reading keys and changes no row, but where the base holds a key
-            twice: Hudi logs both positions then, and both rows change.
-    """
-
+    # match records by their positions in the base file where all blocks of a slice have them. It
+    # spares reading keys and changes no row, but where the base holds a key twice: Hudi logs both
+    # positions then, and both rows change
     positions: bool = False
 
     @cached_property

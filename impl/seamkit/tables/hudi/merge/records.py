@@ -65,16 +65,12 @@ class RecordReader:
     Where a look-up asks for few records, the keys of an Avro block are decoded first, and nothing
     behind them. Where many of the first records are wanted, all are: to look twice costs more than
     to decode them.
-
-    Attributes:
-        test: says of keys which records are wanted; None for all.
-        left_out: whether a record was passed over.
     """
 
     source: LogSource
     context: ReadContext
-    test: RowTest | None = None
-    left_out: bool = False
+    test: RowTest | None = None  # says of keys which records are wanted; None for all
+    left_out: bool = False  # whether a record was passed over
 
     def batches(self, run: Sequence[LogBlock], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         """The rows of neighbouring blocks, in order.

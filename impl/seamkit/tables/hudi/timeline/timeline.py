@@ -43,15 +43,10 @@ _COMMIT = re.compile(r"^(\d{14}|\d{17})(?:_\d+)?\.schemacommit$")
 
 @dataclass(frozen=True)
 class FileNames:
-    """How a file's names differ from the table's.
+    """How a file's names differ from the table's."""
 
-    Attributes:
-        table: the columns of the version that a read shows.
-        file: those of the version that the file was written with.
-    """
-
-    table: Sequence[Place]
-    file: Sequence[Place]
+    table: Sequence[Place]  # the columns of the version that a read shows
+    file: Sequence[Place]  # those of the version that the file was written with
 
     def finder(self, where: str) -> Finder:
         """Finds columns in the file; those that are not from the history never changed names."""

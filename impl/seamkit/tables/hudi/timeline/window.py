@@ -24,21 +24,18 @@ class Window:
     """Which instants a read sees, and which of them it hands out rows of.
 
     It does not know which instants are committed; that is the timeline's.
-
-    Attributes:
-        up_to: latest requested time that is seen, or None.
-        hidden: instants that are not seen although they were requested in time: those that
-            completed after the end of an incremental query.
-        after: rows of instants requested later than this are handed out, or None for all.
-        changes: rows of these instants are handed out, or None for all.
-        alone: files and log blocks of other instants than those handed out are not read, so that
-            an update in a log comes without the base row below it, as Hudi's own answer has it.
     """
 
-    up_to: str | None = None
+    up_to: str | None = None  # latest requested time that is seen, or None
+    # instants that are not seen although they were requested in time: those that completed after
+    # the end of an incremental query
     hidden: frozenset[str] = field(default=frozenset(), repr=False)
+    # rows of instants requested later than this are handed out, or None for all
     after: str | None = None
+    # rows of these instants are handed out, or None for all
     changes: frozenset[str] | None = field(default=None, repr=False)
+    # files and log blocks of other instants than those handed out are not read, so that an update
+    # in a log comes without the base row below it, as Hudi's own answer has it
     alone: bool = False
 
     @property

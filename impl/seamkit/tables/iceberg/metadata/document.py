@@ -54,30 +54,20 @@ PartitionKinds = Mapping[int, pa.DataType | None]
 
 @dataclass(frozen=True)
 class PartitionField:
-    """One field of a partition spec.
+    """One field of a partition spec."""
 
-    Attributes:
-        id: of the field in partition tuples.
-        source_id: the column that it is made of; None where it is made of several.
-        transform: how, as the metadata spells it.
-    """
-
-    id: int
-    source_id: int | None
+    id: int  # of the field in partition tuples
+    source_id: int | None  # the column that it is made of; None where it is made of several
     name: str
-    transform: str
+    transform: str  # how, as the metadata spells it
 
 
 @dataclass(frozen=True)
 class PartitionSpec:
-    """How files of a table are partitioned.
-
-    Attributes:
-        fields: in the order of partition tuples.
-    """
+    """How files of a table are partitioned."""
 
     id: int
-    fields: Sequence[PartitionField]
+    fields: Sequence[PartitionField]  # in the order of partition tuples
 
     @property
     def unpartitioned(self) -> bool:
@@ -92,30 +82,20 @@ class PartitionSpec:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A state of the table.
+    """A state of the table."""
 
-    Attributes:
-        id: a number that says nothing of the order.
-        parent_id: the snapshot before it; None for a first one.
-        manifest_list: path of the list of its manifests; None where `manifests` are all there is.
-        manifests: their paths, as version 1 may have them in the place of a list.
-        schema_id: the schema it was written with; None where that is not known.
-        operation: `append`, `replace`, `overwrite` or `delete`.
-        sequence_number: of what it committed; 0 in version 1, None where it is not stated.
-        totals: what its summary says that it has, by the summary's names, as far as these are
-            numbers: writers leave totals out, and some count them wrongly.
-        time_millis: when it was made, since 1970; None where it is not stated.
-    """
-
-    id: int
-    parent_id: int | None
+    id: int  # a number that says nothing of the order
+    parent_id: int | None  # the snapshot before it; None for a first one
+    # path of the list of its manifests; None where `manifests` are all there is
     manifest_list: str | None
-    manifests: Sequence[str]
-    schema_id: int | None
-    operation: str
-    sequence_number: int | None
+    manifests: Sequence[str]  # their paths, as version 1 may have them in the place of a list
+    schema_id: int | None  # the schema it was written with; None where that is not known
+    operation: str  # `append`, `replace`, `overwrite` or `delete`
+    sequence_number: int | None  # of what it committed; 0 in version 1, None where it is not stated
+    # what its summary says that it has, by the summary's names, as far as these are numbers:
+    # writers leave totals out, and some count them wrongly
     totals: Mapping[str, int]
-    time_millis: int | None = None
+    time_millis: int | None = None  # when it was made, since 1970; None where it is not stated
 
 
 @dataclass(frozen=True)
@@ -128,30 +108,22 @@ class Reference:
 
 @dataclass(frozen=True)
 class TableMetadata:
-    """A metadata file.
-
-    Attributes:
-        location: what the table's folder was called when it was written.
-        current_schema_id: of the newest schema.
-        current_snapshot_id: None for a table without rows yet.
-        log: when which snapshot became the current one, oldest first: milliseconds, id.
-        doubts: contradictions in it that some writers are known for, in words.
-        updated_ms: when it was written, by its writer's clock; 0 where it does not say.
-    """
+    """A metadata file."""
 
     where: str
     version: int
-    location: str
-    current_schema_id: int
-    current_snapshot_id: int | None
+    location: str  # what the table's folder was called when it was written
+    current_schema_id: int  # of the newest schema
+    current_snapshot_id: int | None  # None for a table without rows yet
     schema_texts: Mapping[int, Any]
     specs: Mapping[int, PartitionSpec]
     snapshots: Mapping[int, Snapshot]
     references: Mapping[str, Reference]
+    # when which snapshot became the current one, oldest first: milliseconds, id
     log: Sequence[tuple[int, int]]
     properties: Mapping[str, str]
-    doubts: Sequence[str] = ()
-    updated_ms: int = 0
+    doubts: Sequence[str] = ()  # contradictions in it that some writers are known for, in words
+    updated_ms: int = 0  # when it was written, by its writer's clock; 0 where it does not say
     _schemas: dict[int, Schema] = field(default_factory=dict)
     _kinds: dict[int, PartitionKinds] = field(default_factory=dict)
     _dropped: dict[int, AbstractSet[int]] = field(default_factory=dict)
@@ -494,14 +466,10 @@ def _text(value: Any) -> str:
 
 @dataclass
 class TableFiles:
-    """Finds the files that metadata names.
-
-    Attributes:
-        location: what the metadata says that this folder is called.
-    """
+    """Finds the files that metadata names."""
 
     storage: Storage
-    location: str
+    location: str  # what the metadata says that this folder is called
 
     def locate(self, path: str) -> tuple[Storage, str]:
         """The storage that holds a file, and its path there, as metadata spells it."""

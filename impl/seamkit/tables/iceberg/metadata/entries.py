@@ -105,39 +105,26 @@ class Stated:
 
 @value_class
 class Entry:
-    """A file of a snapshot.
+    """A file of a snapshot."""
 
-    Attributes:
-        content: `DATA`, `POSITION_DELETES` (or a deletion vector) or `EQUALITY_DELETES`.
-        path: as the manifest spells it.
-        format: `PARQUET`, `ORC`, `AVRO` or `PUFFIN`.
-        records: rows in it; of a vector, positions.
-        sequence_number: of its data, by which deletes are matched.
-        added_by: the snapshot that added it; None where that is not known.
-        is_new: whether the manifest's own snapshot added it.
-        manifest: for messages.
-        equality_ids: the fields that decide, of equality deletes.
-        referenced: the one data file that a delete file is about; None where it may be about more.
-        offset, length: where in the file a vector lies.
-        first_row_id: of its first row (version 3).
-    """
-
-    content: int
-    path: str
-    format: str
+    content: int  # `DATA`, `POSITION_DELETES` (or a deletion vector) or `EQUALITY_DELETES`
+    path: str  # as the manifest spells it
+    format: str  # `PARQUET`, `ORC`, `AVRO` or `PUFFIN`
     partition: Partition
-    records: int
+    records: int  # rows in it; of a vector, positions
     size_bytes: int
-    sequence_number: int
-    added_by: int | None
-    is_new: bool
-    manifest: str
+    sequence_number: int  # of its data, by which deletes are matched
+    added_by: int | None  # the snapshot that added it; None where that is not known
+    is_new: bool  # whether the manifest's own snapshot added it
+    manifest: str  # for messages
     stated: Stated = field(default_factory=lambda: Stated({}, {}, {}, {}))
-    equality_ids: Sequence[int] = ()
+    equality_ids: Sequence[int] = ()  # the fields that decide, of equality deletes
+    # the one data file that a delete file is about; None where it may be about more. offset,
+    # length: where in the file a vector lies
     referenced: str | None = None
     offset: int | None = None
     length: int | None = None
-    first_row_id: int | None = None
+    first_row_id: int | None = None  # of its first row (version 3)
 
     @property
     def where(self) -> str:

@@ -25,13 +25,10 @@ _BYTES_A_MANIFEST = 1000  # in memory, about
 
 @dataclass(frozen=True)
 class PartitionSummary:
-    """What the values of one partition field are in all files of a manifest.
+    """What the values of one partition field are in all files of a manifest."""
 
-    Attributes:
-        has_null: whether a file has null.
-        lower, upper: the least and the greatest of the others; None if there are none.
-    """
-
+    # whether a file has null. lower, upper: the least and the greatest of the others; None if there
+    # are none
     has_null: bool
     lower: bytes | None
     upper: bytes | None

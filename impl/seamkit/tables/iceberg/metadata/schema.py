@@ -56,24 +56,18 @@ _LAST_ID = 2147483447  # those above are columns of Iceberg's own
 
 @dataclass(frozen=True)
 class Field:
-    """A field of the table, or of a type within it.
+    """A field of the table, or of a type within it."""
 
-    Attributes:
-        id: for life.
-        name: as the table shows it; `element`, `key` and `value` in lists and maps.
-        required: whether it has a value in every row.
-        default: what rows hold that were written before it was added, in JSON; None for null.
-        children: fields of a struct; the element of a list; key and value of a map.
-        stated: the type as metadata spell it, where Arrow's does not tell: of shapes on the earth,
-            which are well-known binary (WKB), and whose bounds are none of these bytes.
-    """
-
-    id: int
-    name: str
+    id: int  # for life
+    name: str  # as the table shows it; `element`, `key` and `value` in lists and maps
     type: pa.DataType
-    required: bool
+    required: bool  # whether it has a value in every row
+    # what rows hold that were written before it was added, in JSON; None for null
     default: Any = None
+    # fields of a struct; the element of a list; key and value of a map
     children: Sequence[Field] = ()
+    # the type as metadata spell it, where Arrow's does not tell: of shapes on the earth, which are
+    # well-known binary (WKB), and whose bounds are none of these bytes
     stated: str = ""
 
     @property

@@ -74,32 +74,20 @@ _Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class FieldRule:
-    """How a field's values are aggregated.
+    """How a field's values are aggregated."""
 
-    Attributes:
-        function: name of the function.
-        options: of the field.
-        ignores_retracts: whether retracts leave its value as it is.
-    """
-
-    function: str
-    options: FieldOptions = field(default_factory=dict)
-    ignores_retracts: bool = False
+    function: str  # name of the function
+    options: FieldOptions = field(default_factory=dict)  # of the field
+    ignores_retracts: bool = False  # whether retracts leave its value as it is
 
 
 @dataclass(frozen=True)
 class Aggregation:
-    """Each field has a function of its own.
+    """Each field has a function of its own."""
 
-    Attributes:
-        rules: of the fields.
-        removes_records: whether a delete removes what was put together so far.
-        where: the table, for messages.
-    """
-
-    rules: Mapping[str, FieldRule]
-    removes_records: bool
-    where: str
+    rules: Mapping[str, FieldRule]  # of the fields
+    removes_records: bool  # whether a delete removes what was put together so far
+    where: str  # the table, for messages
 
     def columns(self, names: Sequence[str]) -> Sequence[str]:
         """Just these: fields do not meet."""
@@ -166,21 +154,15 @@ def _deletes(rows: pa.RecordBatch, flags: _Flags) -> _Flags:
 
 @dataclass(frozen=True)
 class PartialUpdate:
-    """Rows of a key fill each other's gaps.
+    """Rows of a key fill each other's gaps."""
 
-    Attributes:
-        groups: by the names of their sequence fields, the fields that these guard.
-        rules: functions of fields in groups that have one.
-        removes_records: whether a delete removes what was put together so far.
-        removing: sequence fields of the groups of which a delete that is not older removes it.
-        where: the table, for messages.
-    """
-
+    # by the names of their sequence fields, the fields that these guard
     groups: Mapping[Sequence[str], Sequence[str]]
-    rules: Mapping[str, FieldRule]
-    removes_records: bool
+    rules: Mapping[str, FieldRule]  # functions of fields in groups that have one
+    removes_records: bool  # whether a delete removes what was put together so far
+    # sequence fields of the groups of which a delete that is not older removes it
     removing: frozenset[str]
-    where: str
+    where: str  # the table, for messages
 
     def columns(self, names: Sequence[str]) -> Sequence[str]:
         """Sequence fields as well: they decide which values count."""
@@ -223,17 +205,11 @@ class PartialUpdate:
 
 @dataclass(frozen=True)
 class _Keys:
-    """Which rows of a batch belong to one key, the oldest first.
+    """Which rows of a batch belong to one key, the oldest first."""
 
-    Attributes:
-        starts: number of the first row of each key.
-        ends: number behind its last row.
-        retracts: rows that take others back.
-    """
-
-    starts: RowNumbers
-    ends: npt.NDArray[np.int64]
-    retracts: _Flags
+    starts: RowNumbers  # number of the first row of each key
+    ends: npt.NDArray[np.int64]  # number behind its last row
+    retracts: _Flags  # rows that take others back
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
         return zip(self.starts.tolist(), self.ends.tolist(), strict=True)

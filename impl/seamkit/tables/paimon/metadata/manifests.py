@@ -133,44 +133,29 @@ _VERSIONS = {"list": (2, 3), "manifest": (2, 3), "index": (1,)}
 
 @value_class
 class FileEntry:
-    """A data file, as a manifest has it.
+    """A data file, as a manifest has it."""
 
-    Attributes:
-        partition: the partition's values, as a binary row.
-        bucket: number of its bucket; -1 in append tables without buckets, -2 for rows that wait
-            for theirs.
-        rows: in the file.
-        min_key: its smallest key, as a binary row.
-        min_sequence: smallest sequence number.
-        max_sequence: largest sequence number.
-        schema_id: the schema that it was written by.
-        level: in the tree of runs: files of level 0 overlap, those of another level do not.
-        extra_files: files that belong to it, such as indexes.
-        deleted_rows: rows that are retracts; None where the writer did not tell.
-        external_path: its whole path where it does not lie in the table's folder.
-        value_stats: smallest and largest values and counts of nulls, of the columns named.
-        write_columns: the columns that it has where these are not all of its schema's.
-        first_row: id of its first row, where rows have ids; those of the others follow.
-    """
-
-    partition: bytes
+    partition: bytes  # the partition's values, as a binary row
+    # number of its bucket; -1 in append tables without buckets, -2 for rows that wait for theirs
     bucket: int
     name: str
     size_bytes: int
-    rows: int
-    min_key: bytes
+    rows: int  # in the file
+    min_key: bytes  # its smallest key, as a binary row
     max_key: bytes
-    min_sequence: int
-    max_sequence: int
-    schema_id: int
-    level: int
-    extra_files: tuple[str, ...]
-    deleted_rows: int | None
-    external_path: str | None
+    min_sequence: int  # smallest sequence number
+    max_sequence: int  # largest sequence number
+    schema_id: int  # the schema that it was written by
+    level: int  # in the tree of runs: files of level 0 overlap, those of another level do not
+    extra_files: tuple[str, ...]  # files that belong to it, such as indexes
+    deleted_rows: int | None  # rows that are retracts; None where the writer did not tell
+    external_path: str | None  # its whole path where it does not lie in the table's folder
+    # smallest and largest values and counts of nulls, of the columns named
     value_stats: tuple[bytes, bytes, tuple[int | None, ...] | None]
     value_stats_columns: Sequence[str] | None
+    # the columns that it has where these are not all of its schema's
     write_columns: Sequence[str] | None
-    first_row: int | None
+    first_row: int | None  # id of its first row, where rows have ids; those of the others follow
     where: str
 
     @property
@@ -193,23 +178,15 @@ class FileEntry:
 
 @dataclass(frozen=True)
 class VectorRange:
-    """Where the deletion vector of a data file lies.
+    """Where the deletion vector of a data file lies."""
 
-    Attributes:
-        index_file: name of the file that holds it.
-        offset: where it begins there.
-        length: how many bytes it has, as stated.
-        cardinality: how many rows it deletes; None where the writer did not tell.
-        external_path: the index file's whole path where it does not lie in the table's folder.
-        folder: the one of the table in which it lies otherwise.
-    """
-
-    index_file: str
-    offset: int
-    length: int
-    cardinality: int | None
+    index_file: str  # name of the file that holds it
+    offset: int  # where it begins there
+    length: int  # how many bytes it has, as stated
+    cardinality: int | None  # how many rows it deletes; None where the writer did not tell
+    # the index file's whole path where it does not lie in the table's folder
     external_path: str | None
-    folder: str = "index"
+    folder: str = "index"  # the one of the table in which it lies otherwise
 
 
 VectorKey = tuple[bytes, int, str]

@@ -116,31 +116,20 @@ _SCAN_MODES = ("default", "full", "latest", "latest-full")
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """What a table's options say of its rows.
+    """What a table's options say of its rows."""
 
-    Attributes:
-        engine: the merge engine of a table with a primary key.
-        sequence_fields: columns that order rows of one key, before their sequence numbers.
-        descending: whether rows with smaller values of them are later.
-        ignores_deletes: whether retracts are passed over that files have: never by aggregations.
-        removes_records: whether a retract removes a record that is otherwise put together.
-        awaits_vectors: whether deletion vectors are written, and rows are hidden until those of
-            older ones are.
-        highest_level: the level that full compactions write.
-        vectors_beside_data: whether files of vectors lie in the folders of data files.
-        evolves: whether columns of a row may lie in several files, and rows have ids for it.
-        looks_up: whether compactions look rows of level 0 up in the levels that they leave alone.
-    """
-
-    engine: str
+    engine: str  # the merge engine of a table with a primary key
+    # columns that order rows of one key, before their sequence numbers
     sequence_fields: tuple[str, ...]
-    descending: bool
-    ignores_deletes: bool
-    removes_records: bool
+    descending: bool  # whether rows with smaller values of them are later
+    ignores_deletes: bool  # whether retracts are passed over that files have: never by aggregations
+    removes_records: bool  # whether a retract removes a record that is otherwise put together
+    # whether deletion vectors are written, and rows are hidden until those of older ones are
     awaits_vectors: bool
-    highest_level: int
-    vectors_beside_data: bool
-    evolves: bool
+    highest_level: int  # the level that full compactions write
+    vectors_beside_data: bool  # whether files of vectors lie in the folders of data files
+    evolves: bool  # whether columns of a row may lie in several files, and rows have ids for it
+    # whether compactions look rows of level 0 up in the levels that they leave alone
     looks_up: bool
 
     @property
@@ -261,22 +250,16 @@ _VARIANT, _PARTS = "VARIANT", tuple(enumerate(VARIANT))
 
 @dataclass(frozen=True)
 class Field:
-    """A column, or a field of a row in one.
+    """A column, or a field of a row in one."""
 
-    Attributes:
-        id: for life; names and types may change.
-        name: as the schema calls it.
-        spelling: the type as the schema spells it, without nullability; `ROW` and such for nested.
-        nullable: whether it may be null.
-        children: fields of a row; the element of an array or multiset; key and value of a map; the
-            parts of a variant. Only those of a row have ids and names of their own in the schema.
-    """
-
-    id: int
-    name: str
+    id: int  # for life; names and types may change
+    name: str  # as the schema calls it
+    # the type as the schema spells it, without nullability; `ROW` and such for nested
     spelling: str
     type: pa.DataType
-    nullable: bool
+    nullable: bool  # whether it may be null
+    # fields of a row; the element of an array or multiset; key and value of a map; the parts of a
+    # variant. Only those of a row have ids and names of their own in the schema
     children: Sequence[Field] = ()
 
     @property
@@ -383,17 +366,12 @@ _NAME = re.compile(r"schema-(\d{1,19})")
 
 @dataclass(frozen=True)
 class TableSchema:
-    """One schema of a table.
-
-    Attributes:
-        partition_keys: names of the columns that partition the table.
-        primary_keys: names of the key's columns, those of partitions among them; none in append
-            tables.
-    """
+    """One schema of a table."""
 
     id: int
     fields: Sequence[Field]
-    partition_keys: Sequence[str]
+    partition_keys: Sequence[str]  # names of the columns that partition the table
+    # names of the key's columns, those of partitions among them; none in append tables
     primary_keys: Sequence[str]
     options: Mapping[str, str]
     where: str

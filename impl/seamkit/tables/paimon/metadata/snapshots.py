@@ -79,42 +79,25 @@ _KINDS = ("APPEND", "COMPACT", "OVERWRITE", "ANALYZE")
 
 @dataclass(frozen=True)
 class ManifestList:
-    """A list of manifests, as a snapshot names it.
+    """A list of manifests, as a snapshot names it."""
 
-    Attributes:
-        name: of the file, below the folder of manifests.
-        size_bytes: its length; None in snapshots of 0.9, which do not tell it.
-    """
-
-    name: str
-    size_bytes: int | None = None
+    name: str  # of the file, below the folder of manifests
+    size_bytes: int | None = None  # its length; None in snapshots of 0.9, which do not tell it
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """One commit, and the table as it left it.
+    """One commit, and the table as it left it."""
 
-    Attributes:
-        id: its number; snapshots follow each other without gaps.
-        schema_id: the schema that it was written with.
-        base_list: manifest list of what was there before.
-        delta_list: that of its own changes.
-        changelog_list: that of its changelog files; None where it has none.
-        index_manifest: the manifest of its index files, or None.
-        kind: what it did: APPEND, COMPACT, OVERWRITE or ANALYZE.
-        time_millis: when it was made, since 1970.
-        total_records: rows of all live files, not merged; None where it is not stated.
-    """
-
-    id: int
-    schema_id: int
-    base_list: ManifestList
-    delta_list: ManifestList
-    changelog_list: ManifestList | None
-    index_manifest: str | None
-    kind: str
-    time_millis: int
-    total_records: int | None
+    id: int  # its number; snapshots follow each other without gaps
+    schema_id: int  # the schema that it was written with
+    base_list: ManifestList  # manifest list of what was there before
+    delta_list: ManifestList  # that of its own changes
+    changelog_list: ManifestList | None  # that of its changelog files; None where it has none
+    index_manifest: str | None  # the manifest of its index files, or None
+    kind: str  # what it did: APPEND, COMPACT, OVERWRITE or ANALYZE
+    time_millis: int  # when it was made, since 1970
+    total_records: int | None  # rows of all live files, not merged; None where it is not stated
     where: str
 
     def is_after(self, moment: dt.datetime) -> bool:
@@ -124,19 +107,12 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class SnapshotFolder:
-    """The snapshots and tags that can be read.
+    """The snapshots and tags that can be read."""
 
-    Attributes:
-        storage: the folder of the table or of its branch.
-        paths: file by number of the snapshot.
-        tags: file by name of the tag.
-        hint: the snapshot that is said to be the newest; None where nothing readable is.
-    """
-
-    storage: Storage
-    paths: Mapping[int, str]
-    tags: Mapping[str, str]
-    hint: int | None
+    storage: Storage  # the folder of the table or of its branch
+    paths: Mapping[int, str]  # file by number of the snapshot
+    tags: Mapping[str, str]  # file by name of the tag
+    hint: int | None  # the snapshot that is said to be the newest; None where nothing readable is
 
     @property
     def lost(self) -> str | None:
@@ -260,17 +236,12 @@ ChangeMode = Literal["auto", "delta", "changelog", "diff"]
 
 @dataclass(frozen=True)
 class Window:
-    """The bounds of a query of changes.
+    """The bounds of a query of changes."""
 
-    Attributes:
-        begin: the snapshot before the first that counts; None for the beginning of the table.
-        end: the last one that counts; None where nothing was written up to then.
-        tags: whether both bounds are tags.
-    """
-
+    # the snapshot before the first that counts; None for the beginning of the table
     begin: Snapshot | None
-    end: Snapshot | None
-    tags: bool
+    end: Snapshot | None  # the last one that counts; None where nothing was written up to then
+    tags: bool  # whether both bounds are tags
 
     def snapshots(self, folder: SnapshotFolder) -> list[Snapshot]:
         """The snapshots that count, the oldest first."""
