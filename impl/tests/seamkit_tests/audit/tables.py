@@ -2,39 +2,26 @@
 
 import os
 import time
-from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from seambase.errors import RefusedError
 from seambench.contracts.scan import Scan, ScanRequest
 from seambench_impl.scan import AutoReader
-from seamkit.scan.unit_scan import UnitScan
-from seamkit_tests.samples.delta_tables import unpack_delta
-from seamkit_tests.samples.golden_tables import unpack_table
-from seamkit_tests.samples.iceberg_tables import unpack_iceberg
-from seamkit_tests.samples.paimon_tables import unpack_paimon
+from seamkit_tests.samples.golden_tables import unpack
 
-UNPACK: Mapping[str, Callable[[Path], Path]] = {
-    "hudi": lambda folder: unpack_table("mor-v9-event", folder),
-    "delta": lambda folder: unpack_delta("vectors-several", folder),
-    "iceberg": lambda folder: unpack_iceberg("positions", folder),
-    "paimon": lambda folder: unpack_paimon("aggregate-bool", folder),
+#: Of each format a golden table, and its rows as the engine that wrote it reads them.
+_TABLES = {
+    "hudi": ("mor-v9-event", 8),
+    "delta": ("vectors-several", 4),
+    "iceberg": ("positions", 5),
+    "paimon": ("aggregate-bool", 3),
 }
-
-ROWS = {"hudi": 8, "delta": 4, "iceberg": 5, "paimon": 3}
-"""Rows of each, as the engine that wrote it reads them."""
+ROWS = {name: rows for name, (_, rows) in _TABLES.items()}
 
 
-class FilesAlone(AutoReader):
-    """Leaves all changes out, without a word."""
-
-    name = "files-alone"
-
-    def open(self, request: ScanRequest) -> Scan:
-        """A scan of the data files as they stand."""
-        scan = super().open(request)
-        assert isinstance(scan, UnitScan)
-        return scan.files_alone()
+def unpacked(name: str, folder: Path) -> Path:
+    """The table of a format."""
+    return unpack(f"{name}/{_TABLES[name][0]}", folder / "table")
 
 
 class Refusing(AutoReader):

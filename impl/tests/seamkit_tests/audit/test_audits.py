@@ -15,11 +15,11 @@ import seamkit
 from seambench.cli import main
 from seambench.seams.scan.audit.model import json_schema
 from seambench.seams.scan.audit.run import advise
-from seamkit_tests.audit.tables import ROWS, UNPACK
+from seamkit_tests.audit.tables import ROWS, unpacked
 from seamkit_tests.samples.delta_tables import unpack_delta
 
 WRONG = "seamkit_tests.audit.tables:"
-FORMATS = sorted(UNPACK)
+FORMATS = sorted(ROWS)
 Audited = Callable[..., tuple[int, dict[str, Any]]]
 
 
@@ -40,7 +40,7 @@ def audited(capsys: pytest.CaptureFixture[str]) -> Audited:
 @pytest.fixture(params=FORMATS)
 def table(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Path]:
     """A table of each format: its format, and its folder."""
-    return request.param, UNPACK[request.param](tmp_path / "lake")
+    return request.param, unpacked(request.param, tmp_path / "lake")
 
 
 def contents(folder: Path) -> dict[str, tuple[int, int]]:
@@ -104,7 +104,7 @@ def test_a_broken_rule_of_the_format_is_told(
 
 def test_values_that_cannot_be_read_are_damage(tmp_path: Path, audited: Audited) -> None:
     """A page that is none is damage of its unit, and the audit goes on to its end."""
-    folder = UNPACK["hudi"](tmp_path)
+    folder = unpacked("hudi", tmp_path)
     files = sorted(folder.rglob("*.parquet"))
     for file in files:
         metadata = pq.ParquetFile(file).metadata
@@ -131,7 +131,7 @@ def test_what_changes_rows_is_counted(
     tmp_path: Path, audited: Audited, name: str, kinds: list[tuple[Any, ...]]
 ) -> None:
     """By kind: files, units over which they lie, rows; as the steps of each table made them."""
-    _, found = audited(UNPACK[name](tmp_path), "--no-peers")
+    _, found = audited(unpacked(name, tmp_path), "--no-peers")
     told = found["layout"]["kinds"]
     assert [(k["kind"], k["files"], k["units"], k["rows"]) for k in told] == kinds
 
@@ -139,17 +139,20 @@ def test_what_changes_rows_is_counted(
 @pytest.mark.parametrize("name", FORMATS)
 def test_changes_are_advised_against_unmeasured(tmp_path: Path, name: str) -> None:
     """Without a measurement, which may find no gain, units count by the bytes of their changes."""
-    advised = advise(seamkit.open_table(UNPACK[name](tmp_path)).describe(), None)
+    advised = advise(seamkit.open_table(unpacked(name, tmp_path)).describe(), None)
     assert advised[0].what == "compact"
     assert not advised[0].measured
 
 
+@pytest.mark.parametrize("name", ["hudi", "iceberg"])
 def test_a_reader_without_changes_is_found_to_differ(
-    table: tuple[str, Path], audited: Audited
+    name: str, tmp_path: Path, audited: Audited
 ) -> None:
     """What it has too many are rows of data files, which are named with the file they lie in."""
-    _, folder = table
-    code, found = audited(folder, "--peer", f"{WRONG}FilesAlone", "--seconds", "300")
+    folder = unpacked(name, tmp_path / "lake")
+    code, found = audited(
+        folder, "--peer", "seamkit_tests.samples.base_files_only:BaseFilesOnly", "--seconds", "300"
+    )
     [answer] = found["peers"]
     assert (code, answer["outcome"]) == (4, "differs")
     assert False in (answer["keys"], answer["values"])
@@ -169,7 +172,7 @@ def test_readers_that_agree_refuse_or_die_are_told_apart(tmp_path: Path, audited
     """Only an answer can disagree; whoever gives none is told with the reason."""
     names = ["auto", *(f"{WRONG}{word}" for word in ("Refusing", "Dying"))]
     peers = [word for name in names for word in ("--peer", name)]
-    code, found = audited(UNPACK["delta"](tmp_path), *peers, "--seconds", "300")
+    code, found = audited(unpacked("delta", tmp_path), *peers, "--seconds", "300")
     assert code == 1
     assert [one["outcome"] for one in found["peers"]] == ["agrees", "refused", "crash"]
     assert "is not for me" in found["peers"][1]["reason"]
@@ -179,7 +182,7 @@ def test_readers_that_agree_refuse_or_die_are_told_apart(tmp_path: Path, audited
 def test_a_reader_that_hangs_leaves_time_for_others(tmp_path: Path, audited: Audited) -> None:
     """It is ended when a third of what is left is over, and the next one is asked."""
     peers = ["--peer", f"{WRONG}Hanging", "--peer", "auto"]
-    code, found = audited(UNPACK["delta"](tmp_path), *peers, "--seconds", "60")
+    code, found = audited(unpacked("delta", tmp_path), *peers, "--seconds", "60")
     assert code == 1
     assert [one["outcome"] for one in found["peers"]] == ["timeout", "agrees"]
 
@@ -209,7 +212,7 @@ def test_broken_metadata_is_damage(
     tmp_path: Path, audited: Audited, name: str, pattern: str
 ) -> None:
     """A table of which nothing more can be known is reported as that, with the sentence."""
-    folder = UNPACK[name](tmp_path)
+    folder = unpacked(name, tmp_path)
     for path in folder.glob(pattern):
         path.write_bytes(b"{")
     code, found = audited(folder, "--no-peers")
@@ -221,7 +224,7 @@ def test_broken_metadata_is_damage(
 
 def test_damaged_deletes_are_found(tmp_path: Path, audited: Audited) -> None:
     """A vector whose checksum is wrong keeps the rows of its file from being read."""
-    folder = UNPACK["delta"](tmp_path)
+    folder = unpacked("delta", tmp_path)
     for path in folder.glob("deletion_vector_*.bin"):
         content = bytearray(path.read_bytes())
         content[-5] ^= 1
@@ -234,7 +237,7 @@ def test_damaged_deletes_are_found(tmp_path: Path, audited: Audited) -> None:
 
 def test_a_limit_is_kept_and_said(tmp_path: Path, audited: Audited) -> None:
     """With one byte to read nothing is looked into, and each thing left out is told."""
-    code, found = audited(UNPACK["delta"](tmp_path), "--bytes", "1", "--peer", "auto")
+    code, found = audited(unpacked("delta", tmp_path), "--bytes", "1", "--peer", "auto")
     assert code == 1  # whoever was named was not asked
     assert (found["checked_units"], found["rows"], found["cost"]) == (0, None, None)
     said = " ".join(found["limits"]["reached"])
@@ -261,7 +264,7 @@ def test_what_cannot_be_audited_ends_with_code_2(
     """Wrong arguments and folders without a table are neither fine nor damage."""
     (tmp_path / "plain").mkdir()
     (tmp_path / "plain" / "a").touch()
-    table = UNPACK["delta"](tmp_path / "lake")
+    table = unpacked("delta", tmp_path / "lake")
     names = {"T": table, ".": tmp_path / "plain", "absent": tmp_path / "absent"}
     code, found = audited(*(names.get(word, word) for word in arguments))
     assert code == 2
@@ -271,7 +274,7 @@ def test_what_cannot_be_audited_ends_with_code_2(
 def test_tables_show_what_json_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """On the terminal the same is told in tables, which name what to do first."""
     with pytest.raises(SystemExit) as ended:
-        main(["audit", str(UNPACK["hudi"](tmp_path)), "--no-peers"])
+        main(["audit", str(unpacked("hudi", tmp_path)), "--no-peers"])
     out = capsys.readouterr().out
     assert not ended.value.code
     for words in ("table version 9", "3, 3.30 KiB, over 1 file slice", "Measured on 1 of 1"):
@@ -287,7 +290,7 @@ def test_a_table_on_an_object_store_is_audited_alike(
     """Rows, units and what changes them are those of the folder it was uploaded from."""
     import s3fs
 
-    local = UNPACK[name](tmp_path)
+    local = unpacked(name, tmp_path)
     _, here = audited(local, "--no-peers")
     s3fs.S3FileSystem(**object_store).put(f"{local}/", f"lake/audited-{name}/", recursive=True)
     given = [w for o in object_store.items() for w in ("--storage-option", "=".join(o))]

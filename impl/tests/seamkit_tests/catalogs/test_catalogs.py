@@ -18,24 +18,20 @@ from seambase.scan import TableWarning
 from seambench.engines.spark import SparkOptions, spark_session
 from seambench.formats.golden import placed
 from seamkit.command import main
-from seamkit_tests.samples.delta_tables import unpack_delta
-from seamkit_tests.samples.golden_tables import unpack_table
-from seamkit_tests.samples.hive_tables import unpack_hive
-from seamkit_tests.samples.iceberg_tables import unpack_iceberg
-from seamkit_tests.samples.paimon_tables import unpack_paimon
+from seamkit_tests.samples.golden_tables import unpack
 from seamkit_tests.samples.pyiceberg_catalogs import sql_catalog
 from seamkit_tests.samples.pyspark_marks import QUIET
 
 pytestmark = QUIET
 
-#: By the name in the catalog: its folder, the golden table, and who unpacks it.
-_TABLES: dict[str, tuple[str, str, Callable[[str, Path], Path]]] = {
-    "default.journeys": ("journeys", "mor-v9-partitioned", unpack_table),
-    "default.kept": ("default.db/kept", "vectors-several", unpack_delta),
-    "lake.keyed": ("lake.db/keyed", "pk-levels", unpack_paimon),
-    "lake.parted": ("lake.db/parted", "partitions-whole", unpack_delta),
-    "plain.hive": ("plain/hive", "text-partitions", unpack_hive),
-    "plain.snapshots": ("plain/snapshots", "equality-and-positions", unpack_iceberg),
+#: By the name in the catalog: its folder, and the golden table.
+_TABLES = {
+    "default.journeys": ("journeys", "hudi/mor-v9-partitioned"),
+    "default.kept": ("default.db/kept", "delta/vectors-several"),
+    "lake.keyed": ("lake.db/keyed", "paimon/pk-levels"),
+    "lake.parted": ("lake.db/parted", "delta/partitions-whole"),
+    "plain.hive": ("plain/hive", "hive/text-partitions"),
+    "plain.snapshots": ("plain/snapshots", "iceberg/equality-and-positions"),
 }
 
 
@@ -43,10 +39,8 @@ _TABLES: dict[str, tuple[str, str, Callable[[str, Path], Path]]] = {
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A warehouse with tables of five formats, and what is none beside them."""
     root = tmp_path_factory.mktemp("warehouse")
-    apart = tmp_path_factory.mktemp("apart")
-    for place, golden, unpack in _TABLES.values():
-        (root / place).parent.mkdir(exist_ok=True)
-        shutil.move(unpack(golden, apart), root / place)
+    for place, golden in _TABLES.values():
+        unpack(golden, root / place)
     for name in ("lake.db/no table", "empty.db", "files", "_temporary/t", ".hidden", "day=1/t"):
         (root / name).mkdir(parents=True)
     for name in ("files/part-0.parquet", "lake.db/file", "lake.db/no table/data.csv"):
@@ -134,7 +128,7 @@ def test_a_table_is_no_catalog_and_the_other_way_round(folder: Path) -> None:
 def test_a_name_of_two_folders_is_refused(tmp_path: Path) -> None:
     """`a.db/t` and `a/t` are both `a.t`; a folder of that name that is no table does not count."""
     for place in ("a.db", "a"):
-        shutil.move(unpack_delta("empty", tmp_path / "apart"), tmp_path / "w" / place / "t")
+        unpack("delta/empty", tmp_path / "w" / place / "t")
     (tmp_path / "w" / "a" / "u").mkdir()
     shutil.copytree(tmp_path / "w/a.db/t", tmp_path / "w/a.db/u")
     catalog = seamkit.open_catalog(tmp_path / "w")
@@ -161,7 +155,7 @@ def test_all_tables_have_names_in_duckdb(folder: Path) -> None:
     connection.execute('CREATE SCHEMA "own one"; USE "own one"')
     assert seamkit.open_catalog(folder).register(connection) == sorted(_TABLES)
     assert connection.sql("SELECT current_schema()").fetchall() == [("own one",)]
-    for name, (place, _, _) in _TABLES.items():
+    for name, (place, _) in _TABLES.items():
         own = seamkit.open_table(folder / place)
         assert _shown(connection, name) == _expected(connection, own)
     # A join of two databases; a column and a filter of one.
@@ -182,12 +176,9 @@ def test_tables_of_one_database_go_by_their_own_names(folder: Path) -> None:
 
 def test_a_query_plans_what_it_names_and_sees_it_as_it_then_is(tmp_path: Path) -> None:
     """Registering reads no file of data and lists none; a query lists what its filter leaves."""
-    table = unpack_hive("text-partition-types", tmp_path / "apart")
-    catalog = tmp_path / "w" / "db"
-    catalog.mkdir(parents=True)
-    shutil.move(table, catalog / "t")
-    own = seamkit.open_table(catalog / "t")
-    folders = sorted(one for one in (catalog / "t").iterdir() if one.is_dir())
+    table = unpack("hive/text-partition-types", tmp_path / "w" / "db" / "t")
+    own = seamkit.open_table(table)
+    folders = sorted(one for one in table.iterdir() if one.is_dir())
     column, _, value = folders[0].name.partition("=")
     connection = duckdb.connect()
     seamkit.open_catalog(tmp_path / "w").register(connection, "db")
@@ -208,7 +199,7 @@ def test_a_query_plans_what_it_names_and_sees_it_as_it_then_is(tmp_path: Path) -
 def test_what_cannot_be_opened_is_left_out_and_told(tmp_path: Path) -> None:
     """The others have views; a strict call ends with the error."""
     for name in ("broken", "right"):
-        shutil.move(unpack_delta("types", tmp_path / "apart"), tmp_path / "w" / "a.db" / name)
+        unpack("delta/types", tmp_path / "w" / "a.db" / name)
     for file in (tmp_path / "w/a.db/broken/_delta_log").glob("*.json"):
         file.write_text("{")
     connection, catalog = duckdb.connect(), seamkit.open_catalog(tmp_path / "w")
@@ -264,7 +255,7 @@ def test_the_command_tells_why_a_table_is_not_opened(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """And goes on with the others."""
-    shutil.move(unpack_delta("types", tmp_path / "apart"), tmp_path / "w" / "a.db" / "x")
+    unpack("delta/types", tmp_path / "w" / "a.db" / "x")
     shutil.copytree(tmp_path / "w/a.db/x", tmp_path / "w/a.db/y")
     for file in (tmp_path / "w/a.db/x/_delta_log").glob("*.json"):
         file.write_text("{")
@@ -288,7 +279,7 @@ def configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]
     found.create_table("made.within.t", rows.schema).append(rows)
     with ExitStack() as stack:
         for name in ("positions", "equality-and-vectors"):
-            table = unpack_iceberg(name, tmp_path)
+            table = unpack(f"iceberg/{name}", tmp_path / name)
             newest = max((table / "metadata").glob("*.metadata.json"), key=lambda file: file.name)
             home = Path(json.loads(newest.read_text(encoding="utf-8"))["location"])
             stack.enter_context(placed(table, home))
@@ -318,7 +309,7 @@ def test_a_catalog_of_iceberg_tells_its_tables(configured: Any, tmp_path: Path) 
 
 def test_an_error_of_a_query_is_ours(tmp_path: Path) -> None:
     """DuckDB tells the sentence; nothing is read in place of what is refused."""
-    shutil.move(unpack_paimon("pk-levels", tmp_path / "apart"), tmp_path / "w" / "a.db" / "t")
+    unpack("paimon/pk-levels", tmp_path / "w" / "a.db" / "t")
     connection = duckdb.connect()
     seamkit.open_catalog(tmp_path / "w").register(connection, "a")
     for file in (tmp_path / "w/a.db/t").rglob("data-*.*"):

@@ -1,7 +1,7 @@
 """Days and times that Spark numbered by the Julian calendar are refused, all others are read."""
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -72,54 +72,30 @@ def test_times_from_a_day_on_mean_the_same_to_all(
 
 
 @pytest.mark.parametrize(
-    ("marks", "is_read"),
+    ("marks", "refused"),
     [
-        ({}, True),
-        ({"version": "3.5.9"}, True),
-        ({"version": "3.1.0"}, True),
-        ({"legacyDateTime": "", "legacyINT96": ""}, True),  # what Spark itself does not heed
-        ({"version": "2.4.8"}, False),
-        ({"version": "4.0.0", "legacyDateTime": "", "legacyINT96": ""}, False),
+        ({}, ()),
+        ({"version": "3.5.9"}, ()),
+        ({"version": "3.1.0"}, ()),
+        ({"legacyDateTime": "", "legacyINT96": ""}, ()),  # what Spark itself does not heed
+        ({"version": "2.4.8"}, ("date", "us", "INT96")),
+        ({"version": "4.0.0", "legacyDateTime": "", "legacyINT96": ""}, ("date", "us", "INT96")),
+        ({"version": "3.5.9", "legacyDateTime": ""}, ("date", "us")),
+        ({"version": "3.5.9", "legacyINT96": ""}, ("INT96",)),
+        ({"version": "3.0.3", "timeZone": ""}, ("INT96",)),  # which had no mark until 3.1
     ],
 )
 @pytest.mark.parametrize("kind", ["date", "us", "INT96"])
 def test_footers_say_whose_calendar_it_is(
-    tmp_path: Path, kind: str, marks: Mapping[str, str], is_read: bool
+    tmp_path: Path, kind: str, marks: Mapping[str, str], refused: Sequence[str]
 ) -> None:
-    """By the version of Spark, or by a mark beside it."""
+    """By the version of Spark, or by a mark beside it; times of INT96 have one to themselves."""
     type_ = {"date": pa.date32(), "INT96": pa.timestamp("us")}.get(kind, pa.timestamp("us", "UTC"))
     column = pa.array([dt.datetime(1880 if kind == "INT96" else 1000, 1, 1)] * 3, type_)
     file = _write(tmp_path, column, marks, use_deprecated_int96_timestamps=kind == "INT96")
-    if is_read:
+    if kind not in refused:
         assert _values(file) == column.to_pylist()
         return
-    with pytest.raises(RefusedError, match="column c may have days"):
-        _values(file)
-
-
-@pytest.mark.parametrize(
-    ("mark", "version", "kind"),
-    [
-        ("legacyDateTime", "3.5.9", "INT96"),
-        ("legacyINT96", "3.5.9", "date"),
-        ("timeZone", "3.0.3", "date"),
-    ],
-)
-def test_a_mark_speaks_of_its_own_columns(
-    tmp_path: Path, mark: str, version: str, kind: str
-) -> None:
-    """Times of INT96 have one to themselves, and a version from which on it is needed."""
-    type_ = pa.date32() if kind == "date" else pa.timestamp("us")
-    column = pa.array([dt.datetime(1880 if kind == "INT96" else 1000, 1, 1)], type_)
-    marks = {"version": version, mark: ""}
-    file = _write(tmp_path, column, marks, use_deprecated_int96_timestamps=kind == "INT96")
-    assert _values(file) == column.to_pylist()
-
-
-def test_times_of_int96_follow_the_old_calendar_until_31(tmp_path: Path) -> None:
-    """Spark 3.0 wrote them so without a mark."""
-    column = pa.array([dt.datetime(1880, 1, 1)], pa.timestamp("us"))
-    file = _write(tmp_path, column, {"version": "3.0.3"}, use_deprecated_int96_timestamps=True)
     with pytest.raises(RefusedError, match="column c may have days"):
         _values(file)
 

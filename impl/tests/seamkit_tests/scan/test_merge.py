@@ -88,7 +88,7 @@ def _orders(rows: list[Event]) -> pa.RecordBatch:
     )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(base=BASE, events=EVENTS, event_time=st.booleans(), batch_rows=st.integers(1, 31))
 def test_merging_equals_a_fold_over_dictionaries(
     base: list[Event], events: list[Event], event_time: bool, batch_rows: int

@@ -35,9 +35,9 @@ def _rewrite_base(table: Path, times: int) -> None:
             pq.write_table(pa.concat_tables([rows] * times), path, row_group_size=2)
 
 
-@pytest.mark.parametrize("times", [1, 3])
-@pytest.mark.parametrize("batch_size", [1, 2, 5])
-@pytest.mark.parametrize("threads", [1, 2, 7])
+@pytest.mark.parametrize(
+    ("threads", "batch_size", "times"), [(1, 5, 3), (2, 1, 1), (7, 2, 3), (2, 5, 3)]
+)
 @pytest.mark.parametrize("name", ["mor-v9-event", "mor-v9-commit", "mor-v9-types"])
 def test_threads_change_no_row(
     tmp_path: Path, name: str, threads: int, batch_size: int, times: int
@@ -51,8 +51,9 @@ def test_threads_change_no_row(
     assert list(map(repr, merged.to_pylist())) == list(map(repr, expected.to_pylist()))
 
 
-@pytest.mark.parametrize("columns", [["s"], ["id"], ["s", "id", "ts"], []])
-@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize(
+    ("columns", "threads"), [(["s"], 3), (["id"], 1), (["s", "id", "ts"], 3), ([], 3)]
+)
 def test_columns_come_in_the_order_asked_for(
     tmp_path: Path, columns: list[str], threads: int
 ) -> None:

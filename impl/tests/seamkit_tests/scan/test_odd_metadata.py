@@ -1,17 +1,16 @@
 """Metadata in JSON with values of other kinds than a writer's ends in a typed error, or is read."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from seambase.errors import SeambenchError
 from seamkit.tables.opening import open_table
-from seamkit_tests.samples.hive_tables import unpack_hive
-from seamkit_tests.samples.paimon_tables import unpack_paimon
+from seamkit_tests.samples.golden_tables import unpack
 
 ODD: tuple[Any, ...] = ([], [{}], {}, {"a": 1}, 0, -1, 1.5, 2**70, None, True, "x", "", "\0")
 #: Values that are replaced in each file, of all places and odd values.
@@ -37,21 +36,19 @@ def _replaced(document: Any, path: tuple[Any, ...], odd: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("unpack", "name", "pattern"),
+    ("name", "pattern"),
     [
-        (unpack_paimon, "pk-life", "schema/schema-*"),
-        (unpack_paimon, "pk-life", "snapshot/snapshot-*"),
-        (unpack_paimon, "core-branches", "tag/tag-*"),
-        (unpack_paimon, "partial-groups", "schema/schema-*"),
-        (unpack_hive, "text-rest", "*.json"),
-        (unpack_hive, "avro-evolved", "*.json"),
+        ("paimon/pk-life", "schema/schema-*"),
+        ("paimon/pk-life", "snapshot/snapshot-*"),
+        ("paimon/core-branches", "tag/tag-*"),
+        ("paimon/partial-groups", "schema/schema-*"),
+        ("hive/text-rest", "*.json"),
+        ("hive/avro-evolved", "*.json"),
     ],
 )
-def test_odd_values_end_in_typed_errors(
-    unpack: Callable[[str, Path], Path], name: str, pattern: str, tmp_path: Path
-) -> None:
+def test_odd_values_end_in_typed_errors(name: str, pattern: str, tmp_path: Path) -> None:
     """Lists, objects, numbers, null and texts in the place of any value: nothing raw is raised."""
-    table = unpack(name, tmp_path)
+    table, format_ = unpack(name, tmp_path), name.partition("/")[0]
     file = max(table.glob(pattern))
     content = file.read_bytes()
     document = json.loads(content)
@@ -60,7 +57,7 @@ def test_odd_values_end_in_typed_errors(
     for path, odd in Random(5).sample(trials, min(TRIALS, len(trials))):
         file.write_text(json.dumps(_replaced(document, path, odd)), encoding="utf-8")
         try:
-            found = open_table(str(table), format="hive" if unpack is unpack_hive else "paimon")
+            found: Any = open_table(str(table), format=cast("Any", format_))
             found.scan().to_table()
             for tag in getattr(found, "tags", ()):
                 found.scan(as_of=tag).count_rows()

@@ -61,7 +61,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("units")
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(
     columns=st.lists(st.sampled_from(_TABLE.column_names), unique=True),
     condition=st.sampled_from(_CONDITIONS),
@@ -71,7 +71,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         st.just(range(0, _ROWS, 5)),
         st.sets(st.integers(0, _ROWS - 1), max_size=30).map(sorted),
     ),
-    batch_rows=st.sampled_from([1, 7, 64, 5000]),
+    batch_rows=st.sampled_from([3, 64, 5000]),
     threads=st.sampled_from([1, 3]),
 )
 def test_a_mask_leaves_the_rows_that_it_does_not_name(
@@ -126,14 +126,35 @@ def test_positions_count_over_row_groups_that_are_not_read(
     assert sorted({group for call in read for group in call.named["row_groups"]}) == groups
 
 
-@pytest.mark.parametrize("threads", [1, 4])
-def test_a_file_is_cut_at_row_groups_for_threads(folder: Path, threads: int) -> None:
-    """A file with more than its share is read by several tasks, each with the whole file's mask."""
-    gone = list(range(0, _ROWS, 3))
-    unit = write_unit(folder, "cut", _TABLE, gone)
-    options = ScanOptions(threads=threads, batch_rows=30)
-    found = UnitScan(plan(_TABLE.schema, unit), ["id"], None, options).to_table()
-    assert sorted(found["id"].to_pylist()) == [i for i in range(_ROWS) if i % 3]
+def test_keys_alone_rule_row_groups_out_below_a_merge(folder: Path) -> None:
+    """Statistics of columns that logs may change leave every group; those of keys do not."""
+    write_unit(folder, "keys", _TABLE)
+    reader, every = open_file(str(folder), "keys"), list(range(10))
+    schema = _TABLE.select(["id", "word"]).schema
+    condition = (pc.field("id") == 333) & (pc.field("word") == "no such word")
+    assert reader.row_groups_that_may_match(condition, schema, {"id"}) == [3]
+    assert reader.row_groups_that_may_match(condition, schema, {"text"}) == every
+    either = (pc.field("id") == 333) | (pc.field("word") == "no such word")
+    assert reader.row_groups_that_may_match(either, schema, {"id"}) == every
+    other = pa.schema([pa.field("id", pa.int32()), schema.field("word")])
+    assert reader.row_groups_that_may_match(condition, other, {"id"}) == every
+
+
+def test_other_columns_are_read_only_where_rows_are_left(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a group that statistics leave and the filter empties, the filter's columns are enough."""
+    watched = calls_of(monkeypatch, ParquetReader, "batches")
+    begins = pc.match_substring(pc.field("text"), "text 9")
+    condition = (pc.field("id") < 150) & (pc.field("word") == "w3") & begins
+    unit = write_unit(folder, "late", _TABLE)
+    scan = UnitScan(plan(_TABLE.schema, unit), ["text", "list"], condition, ScanOptions(threads=1))
+
+    assert scan.to_table().num_rows == _TABLE.filter(condition).num_rows > 0
+    read = [(call.args[1].names, list(call.named["row_groups"])) for call in watched]
+    groups = {group for names, groups in read if "id" in names for group in groups}
+    assert groups == {0, 1}
+    assert [groups for names, groups in read if names == ["list"]] == [[0]]
 
 
 def test_units_are_left_out_by_what_is_known_of_them(folder: Path) -> None:
