@@ -301,7 +301,11 @@ def test_a_number_of_avro_is_one_whatever_it_counts(
 ) -> None:
     """As Hive's classes read it, whose own schema of such a column says nothing else."""
     counted = optional({"type": kind, "logicalType": logical})
-    rows = [{"n": 7, "s": {"x": 70000}}, {"n": None, "s": None}, {"n": -8, "s": {"x": -1}}]
+    rows: list[dict[str, Any]] = [
+        {"n": 7, "s": {"x": 70000}},
+        {"n": None, "s": None},
+        {"n": -8, "s": {"x": -1}},
+    ]
     schema = record(n=counted, s=optional(record("s", x=counted)))
     (tmp_path / "f").write_bytes(container(schema, rows))
     columns = {"n": column, "s": f"struct<x:{column}>"}
