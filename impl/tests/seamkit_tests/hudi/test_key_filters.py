@@ -106,6 +106,27 @@ def test_only_conditions_that_name_all_keys_are_asked(
     assert bool(reader.row_groups_that_may_match(condition, schema, counted)) is is_left
 
 
+@pytest.mark.filterwarnings("ignore::seambase.scan.TableWarning")
+@pytest.mark.parametrize("made_by", ["class=com.acme.SmallLetters", "type=USER_PROVIDED"])
+def test_fields_do_not_tell_keys_that_a_class_of_the_users_makes(
+    tmp_path: Path, made_by: str
+) -> None:
+    """A footer has the keys `a` and `b` of rows whose field is `A` and `B`; all rows are found."""
+    folder = unpack_table("cow-v9", tmp_path)
+    for file, told, _ in [*_files(folder)]:
+        content = pq.read_table(file).replace_schema_metadata(told)
+        at = content.schema.get_field_index("k")
+        content = content.set_column(at, content.schema.field(at), pc.utf8_upper(content["k"]))
+        pq.write_table(content, file, compression="none")
+    properties = folder / ".hoodie" / "hoodie.properties"
+    properties.write_text(f"{properties.read_text()}hoodie.table.keygenerator.{made_by}\n")
+    table = HudiTable(str(folder))
+    rows = table.scan(["k"]).to_table()["k"].to_pylist()
+    found = [table.scan(filter=pc.field("k") == key).count_rows() for key in rows]
+    assert rows
+    assert found == [1] * len(rows)
+
+
 def _simple(version: int, hashes: int, kind: int, bits: int, body: bytes) -> bytes:
     return struct.pack(">iibi", version, hashes, kind, bits) + body
 

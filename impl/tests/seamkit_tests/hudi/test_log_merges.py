@@ -221,6 +221,12 @@ MERGES: dict[str, tuple[Log, list[Row], list[Row], dict[str, Any]]] = {
         .rows((*ALL, OPERATION), (*whole("a", "z", 1, 7), "U"), (*whole("c", "n", 1, 1), "I")),
         [X5, Y5], [("a", "z", 1, 7), ("c", "n", 1, 1)], {},
     ),
+    "a key generator of the user's may make one key of different values: the text tells": (
+        Log().rows(ALL, ("a", "a", "new", 2, 6), ("c", "c", "c", 3, 1)),
+        [("a", "A", "x", 1, 5), ("b", "B", "y", 1, 5)],
+        [("B", "y", 1, 5), ("a", "new", 2, 6), ("c", "c", 3, 1)],
+        {"properties": {"hoodie.table.keygenerator.class": "com.acme.SmallLetters"}},
+    ),
     "Hudi takes a null for Integer 0, which an `int` column can compare": (
         Log("int").rows(ALL, whole("a", "less", 2, -1), whole("b", "more", 2, 1)),
         [("a", "x", 1, None), ("b", "y", 1, None)],

@@ -141,6 +141,7 @@ _KEY_GENERATORS = (
     *("SIMPLE", "COMPLEX", "TIMESTAMP", "CUSTOM", "NON_PARTITION", "GLOBAL_DELETE"),
     *("SIMPLE_AVRO", "COMPLEX_AVRO", "TIMESTAMP_AVRO", "CUSTOM_AVRO", "NON_PARTITION_AVRO"),
 )
+_KEY_PACKAGES = ("org.apache.hudi.", "org.apache.spark.sql.hudi.", "com.uber.hoodie.")
 PROPERTIES = ".hoodie/hoodie.properties"
 
 TIMELINE = ".hoodie/timeline"
@@ -234,7 +235,8 @@ class TableConfig:
         timeline_layout: 1 (`.hoodie/`) or 2 (`.hoodie/timeline/`).
         timeline_folder: folder of the active timeline, below the table.
         history_folder: folder of archived instants (layout 2), below the table.
-        record_keys: names of the record key fields, in order.
+        record_keys: names of the record key fields, in order; none where a class of the user's
+            makes keys, which need not tell the fields apart.
         ordering_fields: names of the ordering fields, in order; empty if there are none.
         partition_fields: names of the partition fields; empty for a table without partitions.
         key_generator: who made keys and paths, as far as it matters to a reader.
@@ -314,7 +316,7 @@ def load_config(storage: Storage, *, metadata_table: bool = False) -> TableConfi
         timeline_layout=layout,
         timeline_folder=timeline,
         history_folder=f"{timeline}/{raw.get('hoodie.timeline.history.path', 'history')}",
-        record_keys=_names(raw, "hoodie.table.recordkey.fields"),
+        record_keys=_record_keys(raw),
         ordering_fields=_ordering_fields(raw),
         partition_fields=tuple(name for name, _ in partition_fields),
         key_generator=key_generator,
@@ -408,6 +410,14 @@ def _key_generator(raw: Mapping[str, str]) -> KeyGenerator:
         return "timestamp"
     known: Sequence[KeyGenerator] = ("custom", "complex")
     return next((one for one in known if kind.startswith(one) or name.startswith(one)), "plain")
+
+
+def _record_keys(raw: Mapping[str, str]) -> tuple[str, ...]:
+    """Those of a class of the user's are not known: it may take `A` and `a` for one key."""
+    name = raw.get("hoodie.table.keygenerator.class", "")
+    kind = raw.get("hoodie.table.keygenerator.type", "")
+    is_own = name.startswith(_KEY_PACKAGES) if name else kind.upper() != "USER_PROVIDED"
+    return _names(raw, "hoodie.table.recordkey.fields") if is_own else ()
 
 
 def _ordering_fields(raw: Mapping[str, str]) -> tuple[str, ...]:

@@ -191,7 +191,8 @@ def _fields(names: Sequence[str], schema: pa.Schema, where: str) -> pa.Schema:
     leaves = (leaf_field(schema, name) for name in names)
     fields = [field for field in leaves if field is not None]
     if not fields or len(fields) < len(names):
-        raise RefusedError(f"{where}: the key fields {', '.join(names)} are not all in the schema")
+        told = ", ".join(names) or "(none, or a key generator of the user's)"
+        raise RefusedError(f"{where}: the key fields {told} are not all in the schema")
     return pa.schema(fields)
 
 
