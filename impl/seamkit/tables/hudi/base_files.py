@@ -335,10 +335,14 @@ class KeyedParquetReader(ParquetReader):
 
 
 def _is_between(text: str, footer: Mapping[bytes, bytes]) -> bool:
-    """Whether a key is within the range that a footer has; Java and UTF-8 order ASCII alike."""
+    """Whether a key is within the range that a footer has; Java and UTF-8 order ASCII alike.
+
+    Hudi 0.12.0 wrote its ends the wrong way round in `bulk_insert` of Spark's rows (HUDI-4992).
+    """
     least, greatest = footer.get(_LEAST), footer.get(_GREATEST)
     if least is None or greatest is None:
         return True
+    least, greatest = sorted((least, greatest))
     own = text.encode("utf-8", "surrogatepass")
     if not (own.isascii() and least.isascii() and greatest.isascii()):
         return True
