@@ -130,6 +130,23 @@ def test_of_two_base_files_of_one_write_the_named_one_counts(tmp_path: Path, nam
     assert [names(found) for found in table.slices()] == [(files[named], [])]
 
 
+@pytest.mark.parametrize("version", [6, 9])
+def test_what_a_savepoint_keeps_may_have_been_replaced(tmp_path: Path, version: int) -> None:
+    """Its files stay, and so does its write, while that which replaced them is archived."""
+    table = Table(tmp_path, version)
+    table.files(base(10, "old-0"), base(20, "new-0"), base(30))
+    table.instant(at(10), "commit", at(11), base(10, "old-0"))
+    table.instant(at(10), "savepoint", at(12))
+    table.instant(at(30), "commit", at(31), base(30))
+    replaced = {"partitionToReplaceFileIds": {"": ["old-0"]}}
+    table.archived((at(20), at(21), "replacecommit", replaced))
+
+    assert [names(found) for found in table.slices()] == [
+        (base(30), []),
+        (base(20, "new-0"), []),
+    ]
+
+
 def test_version_7_and_later_ones_are_refused(tmp_path: Path) -> None:
     """The bridge version 7 and versions that are not known are refused by name."""
     for version in ("2", "7", "10"):

@@ -70,8 +70,11 @@ def list_slices(
     too, for files that must be there. What the table is now can be told without, as long as no file
     of an archived write is missing or was cut.
     """
-    # What the table was may rest on files that only the archive knows.
-    archived = archived or not all(window.sees(i.requested) for i in timeline.writes())
+    # What the table was may rest on files that only the archive knows; so may what it is, where a
+    # savepoint keeps files that a write has replaced which is archived since.
+    archived = archived or any(
+        not window.sees(i.requested) or i.requested < timeline.start for i in timeline.writes()
+    )
     writes = timeline.completed_writes(archived=archived)
     seen = [write for write in writes if window.sees(write[0].requested)]
     return FileGroups(listing, timeline, seen).slices(window)
