@@ -64,10 +64,7 @@ def _by_what_is_known(
     tested = filter_columns(condition, schema) if tested is None else tested
     # By what many units share first: what is known of each of them takes longer to read.
     by_partition = {*tested}
-    if any(
-        unit.group_guarantee is not None or not by_partition.isdisjoint(unit.partition)
-        for unit in units
-    ):
+    if not all(by_partition.isdisjoint(unit.partition) for unit in units):
         _rule_out("group", units, ruled, condition, schema, tested)
     _rule_out("unit", units, ruled, condition, schema, tested)
     for number, unit in enumerate(units):
@@ -134,7 +131,7 @@ def settled_columns(unit: ReadUnit, names: Collection[str]) -> frozenset[str]:
 
 def _is_known(unit: ReadUnit) -> bool:
     """Whether anything is known of the rows of a unit."""
-    known = (unit.guarantee, unit.group_guarantee, unit.file_test)
+    known = (unit.guarantee, unit.file_test)
     has_ranges = isinstance(unit.changes, Runs) or any(file.statistics for file in unit.files[:1])
     return bool(unit.partition) or has_ranges or any(one is not None for one in known)
 
@@ -157,7 +154,7 @@ def _rule_out(
         if known is not None:
             of_units.append(None)
             continue
-        said = unit.group_guarantee if by == "group" else unit.guarantee
+        said = None if by == "group" else unit.guarantee
         of_file = None if by == "group" else _statistics(unit, schema)
         alive.append(of_file)  # while numbers tell objects apart, none may go
         key = id(unit.partition), id(said), id(of_file)

@@ -419,8 +419,6 @@ class ReadUnit:
             and types, besides the statistics of its files; None where nothing is known. Asked as
             these are. A filter that it rules out leaves the unit unread. It need not repeat
             `partition`.
-        group_guarantee: says what holds for the rows of all units of its group; those of one group
-            share it. It is asked before `guarantee`, which is asked of what it leaves alone.
         ranges: says of some columns, by name, what range the values of all rows of the unit have,
             those of its changes too; None where nothing is known. For statistics.
         file_test: says of a condition, the columns that it tests, and those among them that count,
@@ -442,7 +440,6 @@ class ReadUnit:
     changes: Changes | None = None
     reason: str = ""
     guarantee: Guarantee | None = None
-    group_guarantee: Guarantee | None = None
     ranges: Ranges | None = None
     file_test: FileTest | None = None
     changed_by: Sequence[StoredFile] = ()

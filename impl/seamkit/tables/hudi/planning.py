@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Literal
 
@@ -13,17 +13,15 @@ from seambase.scan import ScanWarning
 from seambase.wording import counted
 from seamkit.files.file_cache import KEPT
 from seamkit.files.storage import Storage
-from seamkit.scan.units import DataFile, FileTest, Guarantee, ReadPlan, ReadUnit
+from seamkit.scan.units import DataFile, FileTest, ReadPlan, ReadUnit
 from seamkit.tables.hudi.base_files import open_slice_base
 from seamkit.tables.hudi.indexes.key_filters import bucket_units
 from seamkit.tables.hudi.indexes.metadata import (
     BloomIndex,
     ColumnStats,
-    PartitionStats,
     known_bounds,
     known_ranges,
     may_hold_keys,
-    partition_bounds,
 )
 from seamkit.tables.hudi.listing.file_groups import FileGroups, GroupKey, list_slices
 from seamkit.tables.hudi.listing.files import (
@@ -282,7 +280,6 @@ def _unit(
         changed_by=[StoredFile("log", full(log.path), log.size_bytes) for log in logs],
         group=slice_.partition,
         guarantee=partial(known_bounds, bounds, known) if bounds and known else None,
-        group_guarantee=indexes.group_bounds(slice_),
         ranges=partial(known_ranges, ranges, known) if ranges and known else None,
         file_test=indexes.file_test(slice_, source.config.record_keys),
     )
@@ -297,25 +294,18 @@ class _Indexes:
 
     ranges: ColumnStats | None
     columns: ColumnStats | None
-    partitions: PartitionStats | None
     keys: BloomIndex | None
-    by_partition: dict[str, Guarantee] = field(default_factory=dict)
 
     @classmethod
     def of(cls, plan: Plan, source: LogSource, doubts: list[ScanWarning]) -> _Indexes:
         """Those of a plan; what is wrong with them is put to its doubts once a filter asks."""
         table, schema = (source.storage, source.timeline), source.schema
         how: Any = {"strict": source.strict and plan.from_metadata, "_doubts": doubts}
-        # Of partitions it knows what they are now.
         known = ColumnStats.is_there(source.timeline)
         ranges = ColumnStats(*table, schema, **how) if known else None
-        now = plan.from_metadata and source.window == NOW
         return cls(
             ranges,
             ranges if plan.from_metadata else None,
-            PartitionStats(*table, schema, **how)
-            if now and PartitionStats.is_there(source.timeline)
-            else None,
             BloomIndex(*table, **how)
             if plan.from_metadata and BloomIndex.is_there(source.timeline)
             else None,
@@ -326,19 +316,9 @@ class _Indexes:
         """What they are called."""
         indexes = {
             "column statistics": self.columns,
-            "partition statistics": self.partitions,
             "Bloom filters": self.keys,
         }
         return [name for name, index in indexes.items() if index is not None]
-
-    def group_bounds(self, slice_: FileSlice) -> Guarantee | None:
-        """What is said of a slice's partition, one for all of its slices."""
-        if self.partitions is None or _has_external(slice_):
-            return None
-        name = slice_.partition
-        if name not in self.by_partition:
-            self.by_partition[name] = partial(partition_bounds, self.partitions, name)
-        return self.by_partition[name]
 
     def file_test(self, slice_: FileSlice, keys: Sequence[str]) -> FileTest | None:
         """What Bloom filters say of a slice's base file."""

@@ -27,7 +27,6 @@ FORMAT = TableFormat(
         "indexes.key_filters:SimpleBuckets",
         "indexes.metadata:known_bounds",
         "indexes.metadata:known_ranges",
-        "indexes.metadata:partition_bounds",
         "merge.fold:SliceChanges",
     ),
     mark=".hoodie",

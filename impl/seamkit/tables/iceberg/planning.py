@@ -129,7 +129,6 @@ class Planner:
                 map(attrgetter("bounds"), files),
                 repeat(None),
                 repeat(None),
-                repeat(None),
                 repeat(()),
                 map(attrgetter("bucket"), own),
             )

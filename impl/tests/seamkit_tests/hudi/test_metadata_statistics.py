@@ -24,13 +24,8 @@ from seamkit_tests.samples.outlets import bag
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Slices of the partitions w, x and z without logs, and of y with one.
-
-    Partitions as a whole have no statistics.
-    """
-    folder = unpack_table("indexes/v9", tmp_path)
-    replace_in(folder / ".hoodie/hoodie.properties", ",partition_stats", "")
-    return folder
+    """Slices of the partitions w, x and z without logs, and of y with one."""
+    return unpack_table("indexes/v9", tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -93,6 +88,28 @@ def test_texts_without_a_range_are_no_nulls(
     whole = HudiTable(str(folder), listing="files").scan().to_table()
     assert bag(scan.to_table()) == bag(whole.filter(condition))
     assert "y" in read_parts(scan)
+
+
+def test_a_column_that_was_not_always_indexed_rules_no_partition_out(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hudi 1.2.0 leaves files that its index tells nothing of out of a partition's range.
+
+    So it did where `hoodie.metadata.index.column.stats.column.list` got the column later.
+    """
+    (file,) = [path.name for path in folder.glob("p=y/*.parquet")]
+    read = MetadataTable.records
+
+    def told(self: MetadataTable, *args: Any) -> Iterator[tuple[str, Any]]:
+        for key, record in read(self, *args):
+            own = (record or {}).get("ColumnStatsMetadata") or {"columnName": ""}
+            if own["columnName"] == "n" and own["fileName"] == "p=y":
+                own |= {"minValue": {"value": 21}, "maxValue": {"value": 21}}
+            if own["columnName"] != "n" or own["fileName"] != file:
+                yield key, record
+
+    monkeypatch.setattr(MetadataTable, "records", told)
+    assert filtered(folder, pc.field("n") == 29).to_table()["k"].to_pylist() == ["d"]
 
 
 def test_the_listing_of_folders_asks_nothing(folder: Path) -> None:

@@ -12,12 +12,8 @@ from one of them. From table version 8 on a log is written once, so that what wa
 A row group whose footer has no range, as it is with texts of more than 2 KiB, counts as nulls alone
 there (ParquetUtils.readColumnStatsFromMetadata): ranges of texts with nulls are not believed.
 
-`partition_stats` tells the same of one column of one partition: the range of all values in the
-files of the newest slices (mergeColumnStatsRecords). A record that says `isTightBound` replaces
-what was known before, others widen it. Nothing is kept of partitions as they were, so that other
-states of the table do not ask; and a record is only as good as the writer's knowledge of all files:
-of a file whose footer has no range for a column it takes no notice. Footers leave out ranges of
-long texts, so that only numbers and dates count, which always have them.
+`partition_stats`, ranges of whole partitions, is not asked: they are those of the files that column
+statistics tell of, and a file that was written before a column was indexed is none of them.
 
 `bloom_filters` has the filter that stands in a base file's footer, too (`key_filters.py`), so that
 a file without any of the keys that a filter names need not be opened. Its key ends in the base64 of
@@ -29,9 +25,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from abc import abstractmethod
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -50,7 +45,6 @@ from seamkit.tables.hudi.indexes.key_filters import (
 )
 from seamkit.tables.hudi.listing.metadata_table import (
     METADATA_FOLDER,
-    MetadataTable,
     has_partition,
     open_metadata_table,
 )
@@ -87,32 +81,24 @@ class MetadataIndex:
         """Whether the table has the index, and it is understood."""
         return has_partition(timeline, cls.partition)
 
-    def _is_current(self, table: MetadataTable) -> bool:
-        """Whether the index tells of the state that is read."""
-        del table
-        return True
-
     def _read(
         self,
-        read: Callable[[str, Mapping[str, Any], _Named | None], _Named],
+        read: Callable[[str, Mapping[str, Any]], _Named],
         wanted: Callable[[str], bool] = lambda _: True,
     ) -> Mapping[Any, Any]:
         """What the newest records say, by what they tell of."""
-        # `read` makes it of a key, its record, and what an older one came to; `wanted` is asked of
-        # each key when its turn comes. Nothing where the index is broken, too large, not known in
-        # its form or of another state.
+        # `read` makes it of a key and its record; `wanted` is asked of each key when its turn
+        # comes. Nothing where the index is broken, too large or not known in its form.
         by_key: dict[str, _Named] = {}
         try:
             table = open_metadata_table(self.storage, self.timeline)
-            if not self._is_current(table):
-                return {}
             for slice_ in table.slices_within(self.partition, self.most_bytes):
                 for key, record in table.records(slice_, wanted):
                     own = None if record is None else record.get(self.payload)
                     if own is None or own["isDeleted"]:
                         by_key.pop(key, None)
                     else:
-                        by_key[key] = read(key, own, by_key.get(key))
+                        by_key[key] = read(key, own)
         except InputError as error:
             where = self.storage.full(f"{METADATA_FOLDER}/{self.partition}")
             doubt = ScanWarning(where, -1, f"no file is left out by it ({error})")
@@ -149,23 +135,14 @@ class _Range:
         least, greatest = ((record[name] or {}).get("value") for name in ("minValue", "maxValue"))
         return cls(least, greatest, rows, nulls)
 
-    def widened(self, other: _Range) -> _Range:
-        """The range of both together."""
-        rows, nulls = self.rows + other.rows, self.nulls + other.nulls
-        valued = [one for one in (other, self) if one.rows > one.nulls]
-        if not valued:
-            return replace(self, rows=rows, nulls=nulls)
-        least, greatest = min(one.least for one in valued), max(one.greatest for one in valued)
-        return _Range(least, greatest, rows, nulls)
-
 
 @dataclass(frozen=True)
-class _RangeIndex(MetadataIndex):
-    """Ranges of columns; `schema` has the table's columns."""
+class ColumnStats(MetadataIndex):
+    """Column statistics of a table's files; `schema` has the table's columns."""
 
+    partition: ClassVar[str] = "column_stats"
     payload: ClassVar[str] = "ColumnStatsMetadata"
     most_bytes: ClassVar[int] = 8 << 20
-    widens: ClassVar[bool] = False
 
     schema: pa.Schema
 
@@ -182,19 +159,18 @@ class _RangeIndex(MetadataIndex):
             self._known[names] = self._ranges(names)
         return self._known[names]
 
-    def _in_all(
-        self, names: Sequence[str], columns: Collection[str]
-    ) -> Iterator[tuple[str, ColumnRange]]:
-        """By column the range of all rows of some files or partitions, where it is known."""
-        ranges = self.ranges(columns)
+    def within(self, files: Sequence[str], columns: Collection[str]) -> Mapping[str, ColumnRange]:
+        """Ranges of all values that come from some files, named without folders."""
+        ranges, found = self.ranges(columns), dict[str, ColumnRange]()
         for column in columns:
-            known = [one for name in names if (one := ranges.get((name, column))) is not None]
-            if len(known) == len(names) and (whole := self._of_column(column, known)):
-                yield column, whole
+            known = [one for name in files if (one := ranges.get((name, column))) is not None]
+            if len(known) == len(files) and (whole := self._of_column(column, known)):
+                found[column] = whole
+        return found
 
-    @abstractmethod
-    def _of_column(self, column: str, known: Sequence[_Range]) -> ColumnRange | None:
-        """The range of all values of a column whose ranges these are; None where it is unknown."""
+    def bounds(self, files: Sequence[str], columns: Collection[str]) -> pc.Expression | None:
+        """What holds for all rows whose values come from some files, named without folders."""
+        return guarantee_of(FileStatistics(None, self.within(files, columns)))
 
     @cached_property
     def _known(self) -> dict[frozenset[str], Mapping[tuple[str, str], _Range | None]]:
@@ -207,29 +183,11 @@ class _RangeIndex(MetadataIndex):
             column = column_of.get(key[:_COLUMN_CHARS])
             return column is None or column in columns
 
-        def read(key: str, record: Mapping[str, Any], older: _Named | None) -> _Named:
+        def read(key: str, record: Mapping[str, Any]) -> _Named:
             column_of[key[:_COLUMN_CHARS]] = record["columnName"]
-            own = _Range.of(record)
-            if self.widens and older is not None and not record.get("isTightBound"):
-                own = own and older[1] and own.widened(older[1])
-            return (record["fileName"], record["columnName"]), own
+            return (record["fileName"], record["columnName"]), _Range.of(record)
 
         return self._read(read, is_wanted)
-
-
-@dataclass(frozen=True)
-class ColumnStats(_RangeIndex):
-    """Column statistics of a table's files."""
-
-    partition: ClassVar[str] = "column_stats"
-
-    def within(self, files: Sequence[str], columns: Collection[str]) -> Mapping[str, ColumnRange]:
-        """Ranges of all values that come from some files, named without folders."""
-        return dict(self._in_all(files, columns))
-
-    def bounds(self, files: Sequence[str], columns: Collection[str]) -> pc.Expression | None:
-        """What holds for all rows whose values come from some files, named without folders."""
-        return guarantee_of(FileStatistics(None, self.within(files, columns)))
 
     def _of_column(self, column: str, known: Sequence[_Range]) -> ColumnRange | None:
         kind = self.schema.field(column).type
@@ -245,41 +203,6 @@ class ColumnStats(_RangeIndex):
         # How nulls of logs are counted, Hudi does not say.
         has_none = len(known) == 1 and not known[0].nulls
         return ColumnRange(0 if has_none else None, least, greatest)
-
-
-@dataclass(frozen=True)
-class PartitionStats(_RangeIndex):
-    """Statistics of a table's partitions as they are now."""
-
-    partition: ClassVar[str] = "partition_stats"
-    widens: ClassVar[bool] = True
-
-    def bounds(self, partition: str, columns: Collection[str]) -> pc.Expression | None:
-        """What holds for all rows of a partition; None where nothing is known."""
-        return guarantee_of(FileStatistics(None, dict(self._in_all([partition], columns))))
-
-    def _of_column(self, column: str, known: Sequence[_Range]) -> ColumnRange | None:
-        (own,), kind = known, self.schema.field(column).type
-        if not (pa.types.is_integer(kind) or pa.types.is_date32(kind)):
-            return None
-        try:
-            least, greatest = _bound(own.least, kind), _bound(own.greatest, kind)
-        except (pa.ArrowException, OverflowError):
-            return None
-        if least is None or greatest is None or own.least > own.greatest:
-            return None
-        # How nulls are counted where ranges are widened, Hudi does not say.
-        return ColumnRange(None, least, greatest)
-
-    def _is_current(self, table: MetadataTable) -> bool:
-        """Whether no write counts in the metadata table that the table's own instants lack."""
-        # They completed after these were listed: ranges may have become narrower, and what is read
-        # is the table as it was before.
-        newest = self.timeline.last_completed() or ""
-        known = {instant.requested for instant in self.timeline.instants}
-        written = [i.requested for i in table.timeline.writes() if i.action == "deltacommit"]
-        newer = any(requested > newest and requested not in known for requested in written)
-        return not newer and table.pending.isdisjoint(written)
 
 
 @dataclass(frozen=True)
@@ -305,8 +228,7 @@ class BloomIndex(MetadataIndex):
     def _filters(self) -> Mapping[str, tuple[str, bytes]]:
         """Kind and bytes by hash of a file's name."""
 
-        def read(key: str, record: Mapping[str, Any], older: _Named | None) -> _Named:
-            del older
+        def read(key: str, record: Mapping[str, Any]) -> _Named:
             return key[-_FILE_CHARS:], (record["type"], bytes(record["bloomFilter"]))
 
         return self._read(read)
@@ -337,13 +259,6 @@ def known_bounds(
 ) -> pc.Expression | None:
     """See `ColumnStats.bounds`; for `ReadUnit.guarantee`."""
     return statistics.bounds(files, columns)
-
-
-def partition_bounds(
-    statistics: PartitionStats, partition: str, columns: Collection[str]
-) -> pc.Expression | None:
-    """See `PartitionStats.bounds`; for `ReadUnit.group_guarantee`."""
-    return statistics.bounds(partition, columns)
 
 
 def may_hold_keys(
