@@ -23,13 +23,17 @@ def changed(batch: pa.RecordBatch, change: Change) -> pa.RecordBatch:
     )
 
 
+#: So many rows before a slice that it begins with a bit of the second byte of nulls.
+_BEFORE = 9
+
+
 def sliced(array: pa.Array) -> pa.Array:
     """The same rows as a slice of more, and so every part; what lies around must not show."""
-    return _longer(array).slice(1, len(array))
+    return _longer(array).slice(_BEFORE, len(array))
 
 
 def _longer(array: pa.Array) -> pa.Array:
-    """An array with a row more before and behind, other ones than its own ends where it can be."""
+    """An array with rows before and one behind, other ones than its own ends where it can be."""
     type_ = array.type
     if isinstance(type_, pa.BaseExtensionType):
         return pa.ExtensionArray.from_storage(type_, _longer(array.storage))
@@ -38,30 +42,32 @@ def _longer(array: pa.Array) -> pa.Array:
     if pa.types.is_dictionary(type_):
         entry = [0] if len(array.dictionary) else [None]
         edge = pa.array(entry, type_.index_type)
-        ids = pa.concat_arrays([edge, array.indices, edge])
+        ids = pa.concat_arrays([*[edge] * _BEFORE, array.indices, edge])
         return pa.DictionaryArray.from_arrays(ids, sliced(array.dictionary))
     if not pa.types.is_nested(type_):
         if not len(array):
             edge = arrow_array([anything(type_)], type_)
-            return pa.concat_arrays([edge, edge])
-        return pa.concat_arrays([array.slice(len(array) - 1), array, array.slice(0, 1)])
-    present = pa.array([True, *array.is_valid().to_pylist(), True], pa.bool_())
+            return pa.concat_arrays([edge] * (_BEFORE + 1))
+        last = array.slice(len(array) - 1)
+        return pa.concat_arrays([*[last] * _BEFORE, array, array.slice(0, 1)])
+    present = pa.array([True] * _BEFORE + array.is_valid().to_pylist() + [True], pa.bool_())
     validity = present.buffers()[1] if array.buffers()[0] is not None else None
     if pa.types.is_struct(type_):
         children = [sliced(_longer(array.field(at))) for at in range(type_.num_fields)]
         return pa.Array.from_buffers(type_, len(present), [validity], children=children)
     items = _longer(array.values)
-    offsets = [0, *(at + 1 for at in array.offsets.to_pylist()), len(items)]
+    offsets = [*range(_BEFORE), *(at + _BEFORE for at in array.offsets.to_pylist()), len(items)]
     buffers = [validity, pa.array(offsets, pa.int32()).buffers()[1]]
     return pa.Array.from_buffers(type_, len(present), buffers, children=[sliced(items)])
 
 
 def _longer_runs(array: pa.Array) -> pa.Array:
-    """A run of another value before and one behind."""
+    """Runs of another value before and behind."""
     begin, reach = array.offset, array.offset + len(array)
     spans = list(pairwise([0, *array.run_ends.to_pylist()]))
     kept = [at for at, (first, end) in enumerate(spans) if end > begin and first < reach]
-    ends = [1, *(min(spans[at][1], reach) - begin + 1 for at in kept), len(array) + 2]
+    ends = [min(spans[at][1], reach) - begin + _BEFORE for at in kept]
+    ends = [_BEFORE, *ends, len(array) + _BEFORE + 1]
     values = array.values.slice(kept[0] if kept else 0, len(kept))
     if _has_runs(values.type):  # which pyarrow cannot join
         longer = _longer(values)
