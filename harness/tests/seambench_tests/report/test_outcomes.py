@@ -19,7 +19,18 @@ from seambench.report.views.pairs import grids
 from seambench.report.views.runs import is_of_tables, run_sets
 from seambench.report.views.start import _finding
 from seambench.report.views.vouched import right_peers, vouched
-from seambench_tests.samples.report_records import make_record, make_results, write_record
+from seambench_tests.samples.report_records import (
+    make_record,
+    make_results,
+    pair_record,
+    write_record,
+)
+
+
+@pytest.fixture(scope="module")
+def made_up(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All made-up records, which nobody changes."""
+    return make_results(tmp_path_factory.mktemp("results"))
 
 
 def columns(results: Path) -> list[Column]:
@@ -27,9 +38,9 @@ def columns(results: Path) -> list[Column]:
     return columns_of(load_records(results).records)
 
 
-def test_the_worst_of_a_group_is_what_its_cell_says(tmp_path: Path) -> None:
+def test_the_worst_of_a_group_is_what_its_cell_says(made_up: Path) -> None:
     """Wrong rows without a word come before a refusal, and that before right answers."""
-    [table] = matrices(columns(make_results(tmp_path)))
+    [table] = matrices(columns(made_up))
     at = [column.name for column in table.columns].index("hudi-rs")
     cells = {row.path: row.cells[at] for row in table.rows}
     assert table.cases == 12
@@ -119,9 +130,9 @@ def test_what_was_not_run_is_not_shown(tmp_path: Path) -> None:
     assert [column.seam for column in columns(tmp_path)] == ["serde"]
 
 
-def test_pairs_are_no_verdict_of_one_implementation(tmp_path: Path) -> None:
+def test_pairs_are_no_verdict_of_one_implementation(made_up: Path) -> None:
     """They stand in the grid, by producer and consumer, and in no column of the matrix."""
-    records = load_records(make_results(tmp_path)).records
+    records = load_records(made_up).records
     [grid] = grids(records)
     cell = grid.cells["auto 0.1.0", "hudi-rs 0.1.0"]
     assert {column.seam for column in columns_of(records)} == {"scan"}
@@ -134,12 +145,8 @@ def test_pairs_are_no_verdict_of_one_implementation(tmp_path: Path) -> None:
 
 def test_a_misread_table_is_offered_where_it_is_kept(tmp_path: Path) -> None:
     """A cell has the link of the archive beside its record, which the site copies."""
-    results = make_results(tmp_path / "results")
-    record = next(
-        shown.path
-        for shown in reversed(load_records(results).records)
-        if shown.label == "auto 0.1.0" and any(part.consumer for part in shown.record.conformance)
-    )
+    results = tmp_path / "results"
+    record = write_record(results, pair_record("auto"))
     misread.pack(results / "history", record.with_suffix(".tables"), "serde/a/two")
     [grid] = grids(load_records(results).records)
     tables = {pair: cell.tables for pair, cell in grid.cells.items() if cell.tables}
@@ -217,9 +224,9 @@ def test_no_two_lines_are_alike() -> None:
     assert len(set(drawn)) == 64
 
 
-def test_a_badge_says_the_worst(tmp_path: Path) -> None:
+def test_a_badge_says_the_worst(made_up: Path) -> None:
     """Wrong answers come before right ones; what is not offered is not counted."""
-    made = badges(columns(make_results(tmp_path)))
+    made = badges(columns(made_up))
     texts = {name: text for name, (text, _) in made.items()}
     assert set(texts) == {"scan-auto.svg", "scan-merge.svg", "scan-hudi-rs.svg"}
     assert texts["scan-hudi-rs.svg"].startswith("seambench scan, hudi-rs 0.1.0: 1 of ")
@@ -239,9 +246,9 @@ def test_a_version_that_nobody_stated_is_not_shown(tmp_path: Path) -> None:
     assert _finding([column], [column]).endswith("without a word: mine:read (1 way).")
 
 
-def test_shares_lead_to_their_cases(tmp_path: Path) -> None:
+def test_shares_lead_to_their_cases(made_up: Path) -> None:
     """A number on a page is a link to just the cases that it counts."""
-    [column] = [one for one in columns(make_results(tmp_path)) if one.name == "hudi-rs"]
+    [column] = [one for one in columns(made_up) if one.name == "hudi-rs"]
     shares = shares_of(column)
     [wrong] = [share for share in shares if share.kind == "wrong"]
     assert wrong.percent == pytest.approx(100 * wrong.count / len(column.outcomes))

@@ -44,7 +44,7 @@ def make_results(folder: Path) -> Path:
         write_record(folder, _conformance_record(reader))
     write_record(folder, exchange_record())
     for producer in ("auto", "hudi-rs"):
-        write_record(folder, _pair_record(producer))
+        write_record(folder, pair_record(producer))
     return folder
 
 
@@ -242,7 +242,7 @@ def floor_of(timing: dict[str, Any]) -> dict[str, Any]:
     return kept | {"kind": "floor", "moved": {"unit": "bytes", "sent": 1, "arrived": 1}}
 
 
-def _pair_record(producer: str) -> dict[str, Any]:
+def pair_record(producer: str) -> dict[str, Any]:
     """What two consumers made of a producer's bytes; hudi-rs misreads two cases of auto's."""
     record = make_record(producer, run_id="9a125b")
     del record["timings"]
