@@ -1,6 +1,7 @@
 """Who may import whom: implementations know the harness, never the other way round."""
 
 import ast
+import functools
 from importlib.metadata import entry_points
 
 import pytest
@@ -23,21 +24,27 @@ ALLOWED: dict[str, set[str]] = {
 OTHER_SEAMS = {"connector", "exchange", "gluten", "jni", "offheap", "serde", "spark"}
 
 
-def forbidden(package: str, source: str) -> list[str]:
-    """Our packages that a module of `package` imports and may not, anywhere in its text."""
-    roots = set()
+@functools.cache
+def imported_modules(source: str) -> frozenset[str]:
+    """The modules that a text imports, or imports from, anywhere in it, by name if it is late."""
+    found: set[str] = set()
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            roots |= {alias.name.partition(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-            roots.add(node.module.partition(".")[0])
-        elif (
-            isinstance(node, ast.Call)
-            and node.args
-            and isinstance(node.args[0], ast.Constant)
-            and ast.unparse(node.func).endswith("import_module")
-        ):
-            roots.add(str(node.args[0].value).partition(".")[0])
+        match node:
+            case ast.ImportFrom(module=str(module), level=0):
+                found |= {module, *(f"{module}.{alias.name}" for alias in node.names)}
+            case ast.Import():
+                found |= {alias.name for alias in node.names}
+            case ast.Call(
+                ast.Name("import_module") | ast.Attribute(attr="import_module"),
+                [ast.Constant(name), *_],
+            ):
+                found.add(str(name))
+    return frozenset(found)
+
+
+def forbidden(package: str, source: str) -> list[str]:
+    """Our packages that a module of `package` imports and may not."""
+    roots = {name.partition(".")[0] for name in imported_modules(source)}
     return sorted(root for root in roots & set(ALLOWED) if root not in ALLOWED[package])
 
 
@@ -115,20 +122,10 @@ def test_the_harness_names_no_implementation() -> None:
     assert found == {}
 
 
-def imported_rooms(source: str) -> set[str]:
-    """The folders of the library that a module imports from, anywhere in its text."""
-    names = {
-        name
-        for node in ast.walk(ast.parse(source))
-        for name in (
-            [node.module or ""]
-            if isinstance(node, ast.ImportFrom)
-            else [alias.name for alias in node.names]
-            if isinstance(node, ast.Import)
-            else []
-        )
-    }
-    return {name.split(".")[1] for name in names if name.startswith("seamkit.")}
+def other_seams(source: str) -> set[str]:
+    """Rooms that reading a table does not need, and from which a module imports."""
+    names = imported_modules(source)
+    return {name.split(".")[1] for name in names if name.startswith("seamkit.")} & OTHER_SEAMS
 
 
 @pytest.mark.parametrize("room", ["core", "avro", "files", "scan", "catalogs", "tables"])
@@ -137,7 +134,7 @@ def test_reading_needs_no_other_seam(room: str) -> None:
     found = {
         str(file): others
         for file in (package_folder("seamkit") / room).rglob("*.py")
-        if (others := imported_rooms(file.read_text(encoding="utf-8")) & OTHER_SEAMS)
+        if (others := other_seams(file.read_text(encoding="utf-8")))
     }
     assert found == {}
 
@@ -145,7 +142,7 @@ def test_reading_needs_no_other_seam(room: str) -> None:
 def test_rooms_are_seen_within_functions() -> None:
     """An import that waits for its function is one."""
     source = "def f():\n    from seamkit.exchange.partition import hash_rows"
-    assert imported_rooms(source) & OTHER_SEAMS == {"exchange"}
+    assert other_seams(source) == {"exchange"}
 
 
 def test_the_serde_does_not_read_pages_by_its_witness() -> None:
@@ -176,17 +173,6 @@ MERGES = (
     "seamkit.tables.delta.vectors",
     "seamkit.tables.states",
 )
-
-
-def imported_modules(source: str) -> set[str]:
-    """The modules that a text imports, or imports from, anywhere in it."""
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-        elif isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-    return found
 
 
 def merges_in(source: str) -> list[str]:
