@@ -1070,8 +1070,10 @@ def _is_asked_by(case: Case, outlet: str) -> bool:
     return drawn_outlet == outlet and len(case.expected_answers()[0]) > 2
 
 
-def _case(seam: str, pattern: str, implementation: Any) -> Case:
+@cache
+def _case(seam: str, pattern: str, right: str) -> Case:
     """The first case that a pattern means and that the right implementation passes."""
+    implementation = resolve(seam, right)
     for case in _cases(seam):
         meant = fnmatch.fnmatchcase(case.id, pattern) or _is_asked_by(case, pattern)
         if meant and verdict(case, implementation).word == "pass":
@@ -1122,9 +1124,9 @@ def test_every_check_of_a_seam_has_somebody_to_find(seam: str, met: set[tuple[st
     """Each wrong one fails for its reason, and together they reach each place that says wrong."""
     right, wrong = _ALL[seam]
     for one in wrong:
-        implementation = resolve(seam, one.right or right)
-        case = _case(seam, one.case, implementation)
-        word, reason = verdict(case, one.bend(implementation))[:2]
+        name = one.right or right
+        case = _case(seam, one.case, name)
+        word, reason = verdict(case, one.bend(resolve(seam, name)))[:2]
         assert (word, one.says in reason) == ("fail", True), (
             f"{case.id}, {one.says!r}: {word}: {reason}"
         )

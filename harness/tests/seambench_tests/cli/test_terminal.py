@@ -111,7 +111,7 @@ def test_a_read_only_disk_is_told_with_the_name_that_was_meant(
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
-@pytest.mark.parametrize("arguments", [["--version"], ["list", "cases"]])
+@pytest.mark.parametrize("arguments", [["--version"], ["report", "--schema"]])
 def test_output_that_cannot_be_written_is_one_line(arguments: list[str]) -> None:
     """A full disk behind standard output is exit code 1 and a sentence, no traceback."""
     check_a_full_disk_is_one_line(command(*arguments))

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from zlib import crc32
 
 from seambench.contracts.formats import TableFormat
 from seambench.contracts.tables import Form
@@ -103,10 +104,13 @@ def new_faults(format_: TableFormat, name: str, plant: Plant, folder: Path) -> s
 def faults_by_form(
     format_: TableFormat, form: Form, tables: Sequence[str], folder: Path
 ) -> list[str]:
-    """The rules that tables must keep, and break once they are brought into a form."""
-    found = []
-    for number, name in enumerate(tables):
+    """The rules that a table must keep, and breaks once it is brought into a form.
+
+    It is the first of them that the form changes; for each form another one comes first.
+    """
+    begin = crc32(form.name.encode()) % len(tables)
+    for number, name in enumerate((*tables[begin:], *tables[:begin])):
         table = unpacked(format_, name, folder / str(number))
         if form.change(table):
-            found += [one.rule for one in format_.faults(table) if one.level == "must"]
-    return found
+            return [one.rule for one in format_.faults(table) if one.level == "must"]
+    return []

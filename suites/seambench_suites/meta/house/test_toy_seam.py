@@ -71,6 +71,10 @@ def test_list_and_doctor_show_it(capsys: pytest.CaptureFixture[str], tmp_path: P
     """Seams, implementations and cases are listed, and doctor counts who can be checked."""
     seambench = command_here(capsys)
     listed = json.loads(seambench("list", "--json").stdout)
+    assert (listed["schema"], listed["implementations"][0].keys() >= {"kind", "version"}) == (
+        1,
+        True,
+    )
     doctor = seambench("doctor", "--json", "--data", tmp_path)
     assert {row["name"] for row in listed["seams"]} >= {"adder", "scan"}
     assert {row["name"] for row in listed["implementations"] if row["seam"] == "adder"} == {

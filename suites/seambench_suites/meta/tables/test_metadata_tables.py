@@ -22,10 +22,10 @@ from seambench_suites.history.plan_kernels import write_table
 
 def test_a_table_has_the_same_slices_by_its_metadata_table(tmp_path: Path) -> None:
     """Of more partitions than one block of its HFile holds."""
-    write_table(tmp_path, groups=1500, partitions=300)
+    write_table(tmp_path, groups=400, partitions=300)
     add_metadata_table(tmp_path)
     folders, listed = (_units(reader, tmp_path) for reader in ("auto", "metadata"))
-    assert len(folders) == 1500
+    assert len(folders) == 400
     assert listed == folders
 
 

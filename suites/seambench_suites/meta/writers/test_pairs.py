@@ -49,7 +49,6 @@ class ReadsTheLast:
 @pytest.mark.parametrize(
     ("writer", "reader", "word", "reason"),
     [
-        ("deltalake", "deltalake", "pass", ""),
         (
             f"{_HERE}:ForgetsDeletes",
             "deltalake",
@@ -59,7 +58,7 @@ class ReadsTheLast:
         ("deltalake", f"{_HERE}:ReadsTheLast", "pass", ""),
         ("deltalake", "pyiceberg", "not-offered", "no formats.delta"),
     ],
-    ids=["right", "writer-errs", "last-state", "other-format"],
+    ids=["writer-errs", "last-state", "other-format"],
 )
 def test_a_pair_is_checked_as_in_the_pass(
     writer: str, reader: str, word: str, reason: str, monkeypatch: pytest.MonkeyPatch
