@@ -57,31 +57,23 @@ _REDUCES = {
 
 @dataclass(frozen=True)
 class PartitionRule:
-    """How rows find their part.
+    """How rows find their part."""
 
-    Attributes:
-        keys: names of the key columns, or expressions over columns, in the order in which they are
-            hashed.
-        channels: destinations.
-        drivers: drivers behind each; a part is `channel * drivers + driver`.
-        function: `fnv` (StarRocks, hash-partitioned), `crc32` (StarRocks, bucket shuffle), `xxh3`
-            (StarRocks, hash function version 1), `spark` (Spark SQL's HashPartitioning), `presto`
-            (0.296: InterpretedHashGenerator between tasks, LocalPartitionGenerator within, whose
-            drivers are a power of two) or `velox` (HashPartitionFunction, one driver a channel).
-        reduce: how a hash becomes a number below n; None for what goes with the function.
-        types: column types of the keys, where Arrow's do not say enough; None to derive them.
-        chunk_rows: a chunk that would have more rows is finished first.
-        columns: names of those that are dealt, in their order, keys among them or not; None for
-            all.
-    """
-
+    # names of the key columns, or expressions over columns, in the order in which they are hashed
     keys: Sequence[Key]
-    channels: int
-    drivers: int = 1
+    channels: int  # destinations
+    drivers: int = 1  # drivers behind each; a part is `channel * drivers + driver`
+    # `fnv` (StarRocks, hash-partitioned), `crc32` (StarRocks, bucket shuffle), `xxh3` (StarRocks,
+    # hash function version 1), `spark` (Spark SQL's HashPartitioning), `presto` (0.296:
+    # InterpretedHashGenerator between tasks, LocalPartitionGenerator within, whose drivers are a
+    # power of two) or `velox` (HashPartitionFunction, one driver a channel)
     function: Function = "fnv"
+    # how a hash becomes a number below n; None for what goes with the function
     reduce: Reduce | None = None
+    # column types of the keys, where Arrow's do not say enough; None to derive them
     types: Sequence[ColumnType] | None = None
-    chunk_rows: int = 4096
+    chunk_rows: int = 4096  # a chunk that would have more rows is finished first
+    # names of those that are dealt, in their order, keys among them or not; None for all
     columns: Sequence[str] | None = None
 
 
@@ -409,20 +401,15 @@ class Buckets:
 
 @dataclass(frozen=True)
 class Routing:
-    """Which channel a row goes to.
+    """Which channel a row goes to."""
 
-    Attributes:
-        kind: `hash` (by `rule`), `bucket` (by `rule`, whose channels are buckets, and `buckets`),
-            `broadcast` (every row to every channel, encoded once), `random` (whole chunks, in
-            turns) or `single`.
-        rule: for `hash` its channels are those of the sink.
-        buckets: for `bucket`.
-        local_first: `random` sends to no other while there are channels that pass rows through.
-    """
-
+    # `hash` (by `rule`), `bucket` (by `rule`, whose channels are buckets, and `buckets`),
+    # `broadcast` (every row to every channel, encoded once), `random` (whole chunks, in turns) or
+    # `single`
     kind: Literal["hash", "bucket", "broadcast", "random", "single"]
-    rule: PartitionRule | None = None
-    buckets: Buckets | None = None
+    rule: PartitionRule | None = None  # for `hash` its channels are those of the sink
+    buckets: Buckets | None = None  # for `bucket`
+    # `random` sends to no other while there are channels that pass rows through
     local_first: bool = True
 
     def check(self, channels: int) -> None:

@@ -79,13 +79,9 @@ def _copied(address: int, size: int) -> pa.Buffer:
 
 @dataclass(frozen=True)
 class KeptBatches:
-    """Batches that tasks keep for somebody who waits for them.
+    """Batches that tasks keep for somebody who waits for them."""
 
-    Attributes:
-        number: by which tasks know it.
-    """
-
-    number: int
+    number: int  # by which tasks know it
     _handles: HandleRegistry
     _kept: list[int]
 

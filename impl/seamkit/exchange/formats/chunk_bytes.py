@@ -86,17 +86,11 @@ class ChunkOptions:
 
 @dataclass(frozen=True)
 class ChunkMeta:
-    """What the first chunk of a channel says of its columns, and later ones need not repeat.
+    """What the first chunk of a channel says of its columns, and later ones need not repeat."""
 
-    Attributes:
-        slots: id of each column's slot.
-        is_nulls: each column has null flags; of a constant column: it is NULL.
-        is_consts: each column is one value for all rows.
-    """
-
-    slots: tuple[int, ...]
-    is_nulls: tuple[bool, ...]
-    is_consts: tuple[bool, ...]
+    slots: tuple[int, ...]  # id of each column's slot
+    is_nulls: tuple[bool, ...]  # each column has null flags; of a constant column: it is NULL
+    is_consts: tuple[bool, ...]  # each column is one value for all rows
 
 
 class ChunkWriter:
@@ -319,19 +313,13 @@ def _encodes_integers(level: int, size: int) -> bool:
 
 @dataclass
 class PartWriter:
-    """Collects the parts of one column.
+    """Collects the parts of one column."""
 
-    Attributes:
-        level: of the column.
-        allocator: owner of what is encoded.
-        pieces: the column so far; what was not encoded is borrowed.
-        raw_bytes: of the parts before they were encoded, sizes not counted.
-    """
-
-    level: int
-    allocator: TrackedAllocator
+    level: int  # of the column
+    allocator: TrackedAllocator  # owner of what is encoded
+    # the column so far; what was not encoded is borrowed
     pieces: list[Any] = field(default_factory=list)
-    raw_bytes: int = 0
+    raw_bytes: int = 0  # of the parts before they were encoded, sizes not counted
 
     @property
     def bytes(self) -> int:

@@ -21,37 +21,24 @@ from seamkit.offheap.engine.columns import EngineSchema
 
 @dataclass(frozen=True)
 class ChunkColumn:
-    """A column on the wire, a tree.
+    """A column on the wire, a tree."""
 
-    Attributes:
-        path: its name, its parents' before it.
-        kind: how values are stored.
-        large: sizes and offsets of the bytes have 64 bits.
-        children: an array's element; a map's key and value; a struct's fields.
-    """
-
-    path: str
-    kind: Kind
-    large: bool = False
+    path: str  # its name, its parents' before it
+    kind: Kind  # how values are stored
+    large: bool = False  # sizes and offsets of the bytes have 64 bits
+    # an array's element; a map's key and value; a struct's fields
     children: tuple[ChunkColumn, ...] = ()
 
 
 @dataclass(frozen=True)
 class TopColumn:
-    """A column of a chunk.
-
-    Attributes:
-        type: the whole type.
-        wire: how it lies in a chunk.
-        values: Arrow type of what it holds: of runs, their values; of a dictionary, its entries.
-        runs: the field is run-end encoded, so that a constant column may stay one.
-    """
+    """A column of a chunk."""
 
     field: Any
-    type: ColumnType
-    wire: ChunkColumn
-    values: Any
-    runs: bool
+    type: ColumnType  # the whole type
+    wire: ChunkColumn  # how it lies in a chunk
+    values: Any  # Arrow type of what it holds: of runs, their values; of a dictionary, its entries
+    runs: bool  # the field is run-end encoded, so that a constant column may stay one
 
 
 def top_column(field: Any) -> TopColumn:

@@ -43,21 +43,17 @@ class Dealt(Protocol):
 
 @dataclass(frozen=True)
 class ChunkFormat:
-    """A format bound to a schema.
-
-    Attributes:
-        encode: a batch as one buffer.
-        decode: a buffer as a batch; memory of the buffer may be shared.
-        encode_dealt: what a partitioner hands out as a payload (see `seamkit.core.payloads`),
-            where that is less work than making it a batch first; None where it is not.
-        gather: makes what collects rows of small batches for one chunk, its memory an allocator's;
-            None where every batch is a chunk.
-    """
+    """A format bound to a schema."""
 
     name: str
-    encode: Callable[[pa.RecordBatch], Any]
+    encode: Callable[[pa.RecordBatch], Any]  # a batch as one buffer
+    # a buffer as a batch; memory of the buffer may be shared
     decode: Callable[[Bytes], pa.RecordBatch]
+    # what a partitioner hands out as a payload (see `seamkit.core.payloads`), where that is less
+    # work than making it a batch first; None where it is not
     encode_dealt: Callable[[Dealt], Any] | None = None
+    # makes what collects rows of small batches for one chunk, its memory an allocator's; None where
+    # every batch is a chunk
     gather: Callable[[TrackedAllocator], Gatherer] | None = None
 
 

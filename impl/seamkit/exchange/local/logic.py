@@ -85,15 +85,10 @@ class LocalChunk:
 
 @dataclass(frozen=True)
 class DealtRows:
-    """Rows of one chunk that are apart already.
+    """Rows of one chunk that are apart already."""
 
-    Attributes:
-        reader: who is to read them.
-        payload: they, and nothing else.
-    """
-
-    reader: int
-    payload: Any
+    reader: int  # who is to read them
+    payload: Any  # they, and nothing else
     count: int
     bytes: int
 

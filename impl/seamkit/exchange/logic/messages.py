@@ -35,15 +35,10 @@ class Bound:
 
 @dataclass(frozen=True)
 class QueryStatistics:
-    """What a sender has to say of itself with its end.
+    """What a sender has to say of itself with its end."""
 
-    Attributes:
-        rows: that its drivers wrote.
-        memory_bytes: most that its sink had allocated.
-    """
-
-    rows: int
-    memory_bytes: int
+    rows: int  # that its drivers wrote
+    memory_bytes: int  # most that its sink had allocated
 
 
 @dataclass(frozen=True)

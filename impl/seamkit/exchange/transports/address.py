@@ -12,17 +12,11 @@ from seambase.errors import InputError, UsageError
 
 @dataclass(frozen=True)
 class Address:
-    """An address in its parts.
+    """An address in its parts."""
 
-    Attributes:
-        path: of a Unix socket; empty for TCP.
-        host: a name or an IPv4 address.
-        port: 0 for any that is free.
-    """
-
-    path: str = ""
-    host: str = ""
-    port: int = 0
+    path: str = ""  # of a Unix socket; empty for TCP
+    host: str = ""  # a name or an IPv4 address
+    port: int = 0  # 0 for any that is free
 
     def __str__(self) -> str:
         return f"unix:{self.path}" if self.path else f"tcp:{self.host}:{self.port}"

@@ -111,22 +111,16 @@ def _framed(data: memoryview, options: RowOptions) -> Iterator[tuple[int, int, l
 
 @dataclass(frozen=True)
 class RowGrade:
-    """What can be done with a stream of UnsafeRows.
+    """What can be done with a stream of UnsafeRows."""
 
-    Attributes:
-        decodes: its values can be read.
-        same_bytes: it is what Spark would have written, the places of null intervals aside.
-        updatable: each long decimal and interval of a row or struct has its 16 bytes, so that it
-            can be updated in place.
-        oddities: what readers let pass but Spark does not write.
-        reason: why it does not decode.
-    """
-
-    decodes: bool
+    decodes: bool  # its values can be read
+    # it is what Spark would have written, the places of null intervals aside
     same_bytes: bool = False
+    # each long decimal and interval of a row or struct has its 16 bytes, so that it can be updated
+    # in place
     updatable: bool = False
-    oddities: tuple[Oddity, ...] = ()
-    reason: str = ""
+    oddities: tuple[Oddity, ...] = ()  # what readers let pass but Spark does not write
+    reason: str = ""  # why it does not decode
 
     @property
     def text(self) -> str:

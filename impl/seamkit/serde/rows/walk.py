@@ -50,17 +50,11 @@ def decimal_text(unscaled: int, scale: int) -> str:
 
 @dataclass(frozen=True)
 class Oddity:
-    """Something that readers let pass but Spark does not write.
+    """Something that readers let pass but Spark does not write."""
 
-    Attributes:
-        offset: byte of the stream.
-        what: a sentence's worth.
-        place: whether a value could not be updated in its row because of it.
-    """
-
-    offset: int
-    what: str
-    place: bool = False
+    offset: int  # byte of the stream
+    what: str  # a sentence's worth
+    place: bool = False  # whether a value could not be updated in its row because of it
 
 
 class Walk(ABC):
