@@ -1,21 +1,17 @@
 """Off-heap tables: both ways of appending, and the way back through the chain."""
 
-import ctypes
-import struct
 from collections.abc import Callable
 from datetime import UTC, datetime
-from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from seambase.errors import InputError, RefusedError, UsageError
+from seambase.errors import UsageError
 from seamkit.core.border import NativeMemoryError
 from seamkit.core.memory import TrackedAllocator
-from seamkit.offheap.columns.decode import Slot, slots
 from seamkit.offheap.columns.table import Chain, OffHeapTable
-from seamkit.offheap.columns.types import UNKNOWN, ColumnType, from_arrow, parse
+from seamkit.offheap.columns.types import ColumnType, from_arrow, parse
 from seamkit.offheap.connector.append import bind
 from seamkit.offheap.engine.columns import EngineSchema, fill, move
 
@@ -68,104 +64,6 @@ def test_other_dresses_of_strings(allocator: TrackedAllocator, arrow: Any) -> No
     assert found.to_pylist() == values
 
 
-def test_bytes_under_an_arrow_null_do_not_cross(allocator: TrackedAllocator) -> None:
-    """Arrow lets a NULL string have bytes; an off-heap NULL repeats the offset before it."""
-    buffers = [pa.py_buffer(b"\x05"), pa.py_buffer(struct.pack("<4i", 0, 1, 3, 4)), b"abcd"]
-    array = pa.Array.from_buffers(pa.string(), 3, [*buffers[:2], pa.py_buffer(buffers[2])])
-    assert array.to_pylist() == ["a", None, "d"]
-    with OffHeapTable([parse("string")], 3, allocator) as table:
-        table.append_arrow(0, array)
-        table.num_rows = 3
-        _, parts = slots(table.chain().address, table.types)
-    assert parts[1:] == [
-        Slot("offsets", 0, struct.pack("<4i", 0, 1, 1, 2)),
-        Slot("bytes", 0, b"ad"),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("text", "array"),
-    [
-        ("int", pa.array([1], pa.int64())),
-        ("bigint", pa.array([1], pa.uint64())),
-        ("date", pa.array([0], pa.date64())),
-        ("time", pa.array([0], pa.time64("us"))),
-        ("timestamp", pa.array([0], pa.timestamp("us", "Europe/Paris"))),
-        ("decimal(15,2)", pa.array([Decimal(1)], pa.decimal128(15, 3))),
-        ("decimal(15,2)", pa.array([Decimal(1)], pa.decimal256(15, 2))),
-        ("string", pa.array([b"x"], pa.binary())),
-        ("binary", pa.array([b"x"], pa.binary(1))),
-    ],
-    ids=lambda value: str(getattr(value, "type", value)),
-)
-def test_arrow_types_that_do_not_fit_are_refused(
-    allocator: TrackedAllocator, text: str, array: Any
-) -> None:
-    """An Arrow column of another type is refused and leaves no trace."""
-    with OffHeapTable([parse(text)], 1, allocator) as table:
-        with pytest.raises(RefusedError, match="column 0"):
-            table.append_arrow(0, array)
-        assert table.chain().address
-
-
-def test_a_value_beyond_the_column_leaves_no_trace(allocator: TrackedAllocator) -> None:
-    """An Arrow decimal wider than 64 bits is not cut to a decimal(18,0): nothing is appended."""
-    wide = pa.array([Decimal(1), Decimal(2**63)], pa.decimal128(19, 0))
-    with OffHeapTable([parse("decimal(18,0)")], 0, allocator) as table:
-        with pytest.raises(InputError, match="row 1 of an Arrow array does not fit a decimal64"):
-            table.append_arrow(0, wide)
-        table.append_arrow(0, wide[:1])
-        table.num_rows = 1
-        assert slots(table.chain().address, table.types)[0] == 1
-
-
-def test_missing_columns_are_null_in_every_row(allocator: TrackedAllocator) -> None:
-    """A word of 0 stands for a whole column: the engine makes every row NULL and reads on."""
-    with OffHeapTable([UNKNOWN, parse("int"), UNKNOWN], 2, allocator) as table:
-        table.append_arrow(1, pa.array([1, None], pa.int32()))
-        table.num_rows = 2
-        wanted = pa.schema([("a", pa.string()), ("b", pa.int32()), ("c", pa.decimal128(30, 2))])
-        batch = fill(table.chain(), EngineSchema(wanted), allocator)
-    batch.validate(full=True)
-    assert batch.to_pydict() == {"a": [None, None], "b": [1, None], "c": [None, None]}
-
-
-def test_an_engine_asks_for_nullable_columns(allocator: TrackedAllocator) -> None:
-    """A NOT NULL column is refused by name, as the engine's rule says."""
-    assert allocator.counters().live_blocks == 0
-    with pytest.raises(RefusedError, match="NOT NULL column 'k' is not supported"):
-        EngineSchema(pa.schema([pa.field("k", pa.int32(), nullable=False)]))
-
-
-@pytest.mark.parametrize(
-    ("written", "read"),
-    [("bigint", pa.int32()), ("decimal(18,2)", pa.decimal128(19, 2)), ("int", pa.string())],
-    ids=str,
-)
-def test_a_chain_of_other_widths_is_refused(
-    allocator: TrackedAllocator, written: str, read: Any
-) -> None:
-    """With the sizes that an in-process chain carries, a column of another width is found out."""
-    with OffHeapTable([parse(written)], 1, allocator) as table:
-        _append(table, 0, [None])
-        table.num_rows = 1
-        with pytest.raises(InputError, match="column 'c' of the meta chain"):
-            fill(table.chain(), EngineSchema(pa.schema([("c", read)])), allocator)
-
-
-def test_broken_offsets_are_found_without_sizes(allocator: TrackedAllocator) -> None:
-    """A bare address carries no sizes; offsets that fall are still refused."""
-    with OffHeapTable([parse("string")], 2, allocator) as table:
-        table.append_arrow(0, pa.array(["ab", "c"]))
-        table.num_rows = 2
-        chain = table.chain()
-        words = (ctypes.c_int64 * chain.n_words).from_address(chain.address)
-        (ctypes.c_int32 * 3).from_address(words[2])[1] = 7
-        expected = EngineSchema(pa.schema([("s", pa.string())]))
-        with pytest.raises(InputError, match="offsets fall"):
-            fill(Chain(chain.address), expected, allocator)
-
-
 def test_columns_release_as_they_are_filled(allocator: TrackedAllocator) -> None:
     """Each column goes back once it is copied, so two of three never live twice."""
     rows = 10_000
@@ -182,17 +80,6 @@ def test_columns_release_as_they_are_filled(allocator: TrackedAllocator) -> None
     table.release()
     table.release()
     assert batch.column(2).equals(numbers)
-
-
-def test_the_memory_limit_is_an_error() -> None:
-    """An allocator's limit stops a table that grows beyond it, and everything comes back."""
-    allocator = TrackedAllocator(limit_bytes=2000)
-    with (
-        pytest.raises(NativeMemoryError, match="limit of 2000 bytes"),
-        OffHeapTable([parse("string")], 10, allocator) as table,
-    ):
-        table.append_arrow(0, pa.array(["x" * 3000]))
-    assert allocator.counters().live_blocks == 0
 
 
 def test_batches_outlive_the_allocator() -> None:

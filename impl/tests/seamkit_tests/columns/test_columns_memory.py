@@ -13,11 +13,9 @@ from seamkit.core.border import NativeMemoryError
 from seamkit.core.memory import HostMemory, TrackedAllocator
 from seamkit.offheap.columns.decode import column_values, slots
 from seamkit.offheap.columns.table import OffHeapTable
-from seamkit.offheap.columns.types import UNKNOWN, ColumnType, parse
+from seamkit.offheap.columns.types import UNKNOWN, parse
 from seamkit.offheap.engine.columns import EngineSchema, fill
-from seamkit_tests.samples.failing import bears_failures
 
-ALIGNMENT = 64
 _MALLOC = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
 _FREE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 
@@ -84,33 +82,6 @@ def test_a_host_may_give_the_memory(capacity: int) -> None:
     assert batch.equals(BATCH)
     del batch
     assert not host.blocks
-
-
-def test_a_host_without_memory_is_an_error() -> None:
-    """Whichever of the host's allocations fails, the error says so and every block goes back."""
-    failures = 0
-    while True:
-        host = Host(limit=failures)
-        allocator = TrackedAllocator(host=host.memory)
-        try:
-            with OffHeapTable(TYPES, 0, allocator) as table:
-                table.append_batch(BATCH)
-                table.chain()
-            break
-        except NativeMemoryError as error:
-            assert "the host has no" in str(error)  # noqa: PT017 - the loop ends without an error
-        assert not host.blocks
-        failures += 1
-    assert failures > 10
-
-
-@pytest.mark.parametrize("host", [None, Host()], ids=["system", "host"])
-def test_buffers_are_aligned(host: Host | None) -> None:
-    """Every buffer of a table begins at a multiple of 64 bytes, whatever the host's blocks do."""
-    allocator = TrackedAllocator(host=host.memory if host else None)
-    with OffHeapTable(TYPES, 5, allocator) as table:
-        table.append_batch(BATCH)
-        assert {word % ALIGNMENT for word in _words(table)} == {0}
 
 
 def test_counters_follow_a_table() -> None:
@@ -193,9 +164,3 @@ def test_a_table_releases_after_any_error(text: str, array: Any, error: type[Exc
         with pytest.raises(UsageError, match="released"):
             table.append_arrow(0, array)
     assert allocator.counters().live_blocks == 0
-
-
-@pytest.mark.parametrize("column", [*TYPES, ColumnType.variant()], ids=str)
-def test_making_a_table_may_fail_anywhere(column: ColumnType) -> None:
-    """Whichever allocation of a new table fails, nothing of it is left."""
-    bears_failures(lambda owner: OffHeapTable([column, column], 100, owner).release(), least=4)

@@ -11,13 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from seambase.errors import InputError, RefusedError
-from seamkit.core.border import NativeMemoryError
 from seamkit.core.memory import TrackedAllocator
 from seamkit.offheap.columns.decode import column_values, slots
 from seamkit.offheap.columns.table import OffHeapTable
 from seamkit.offheap.columns.types import UNKNOWN, ColumnType, parse
 from seamkit.offheap.engine.columns import EngineSchema, fill
-from seamkit_tests.samples.failing import bears_failures
 from seamkit_tests.samples.nested_samples import array_of, as_stored, columns
 
 SETTINGS = settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
@@ -285,38 +283,3 @@ def test_a_dictionary_may_stand_for_too_much() -> None:
         pytest.raises(InputError, match="limit is 2147483632"),
     ):
         table.append_arrow(0, array)
-
-
-@pytest.mark.parametrize("index", [-1, 2, 2**40])
-def test_an_index_beyond_its_dictionary_is_refused(index: int) -> None:
-    """An index that points nowhere is told with the number of values there are."""
-    indexes = pa.array([0, index], pa.int64())
-    array = pa.DictionaryArray.from_arrays(indexes, pa.array(["a", "b"]), safe=False)
-    with (
-        TrackedAllocator() as allocator,
-        OffHeapTable([parse("string")], 0, allocator) as table,
-        pytest.raises(InputError, match=f"points at row {index} of 2"),
-    ):
-        table.append_arrow(0, array)
-
-
-def test_every_allocation_may_fail() -> None:
-    """Whichever allocation fails, an error tells it, the table stays whole, no memory is lost."""
-    column = parse("map<string,struct<a:array<decimal(9,2)>,b:variant,c:timestamp>>")
-    key, value = "key", {"a": [Decimal("1.23"), None], "b": None, "c": None}
-    rows = [[(key, value), (key * 9, None)], None, []] * 5
-    plain = array_of(column, rows)
-    taken = pa.DictionaryArray.from_arrays(pa.array([3, None, 0], pa.int8()), plain)
-
-    def append(allocator: TrackedAllocator) -> None:
-        rows = 0
-        with OffHeapTable([column], 1, allocator) as table:
-            for array in (plain, taken):
-                try:
-                    table.append_arrow(0, array)
-                    rows += len(array)
-                except NativeMemoryError:
-                    assert len(read_back(table, rows)[0]) == rows
-                    raise
-
-    bears_failures(append, least=21)

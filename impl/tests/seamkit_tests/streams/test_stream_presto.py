@@ -11,10 +11,9 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from seambase.errors import InputError, UsageError
-from seambase.pages.reader import PageOptions, frame, read_pages
+from seambase.pages.reader import PageOptions, frame
 from seambase.serde import SerdeField, SerdeRequest
 from seambase.types import parse_presto, schema_of
 from seambench.seams.serde.plain_pages import payload_of
@@ -65,7 +64,7 @@ def _flushed(serializer: PrestoIterativeSerializer) -> bytes:
     return out.getvalue()
 
 
-@settings(deadline=None, max_examples=250)
+@settings(deadline=None, max_examples=120)
 @given(seed=st.integers(0, 2**32), options=st.sampled_from(OPTIONS))
 def test_appended_rows_are_what_a_plain_writer_writes(seed: int, options: dict[str, Any]) -> None:
     """Any selections of any batches, in any dress, give the page of their values, byte for byte."""
@@ -96,29 +95,6 @@ def test_appended_rows_are_what_a_plain_writer_writes(seed: int, options: dict[s
     serializer.clear()
     del serializer
     assert arena.allocator.counters().live_blocks == 0
-
-
-@settings(deadline=None, max_examples=60)
-@given(seed=st.integers(0, 2**32), options=st.sampled_from(OPTIONS))
-def test_both_serializers_write_the_same_flat_page(seed: int, options: dict[str, Any]) -> None:
-    """Appended row by row or written at once, flattened: the same bytes, though no code is shared.
-
-    What they share are the conversions of single values.
-    """
-    rng = Random(seed)
-    fields = _fields(rng)
-    batch = _batch(rng, fields, options, rng.choice((1, 9, 70)))
-    rows = [rng.randrange(batch.num_rows) for _ in range(30)]
-    serde = PrestoVectorSerde()
-    arena = StreamArena(TrackedAllocator())
-    serializer = serde.iterative(fields, options, arena)
-    for begin in range(0, len(rows), 7):
-        serializer.append(batch, rows[begin : begin + 7])
-    out = io.BytesIO()
-    serde.batch(fields, {**options, "encodings": "flatten"}).serialize(batch, out, rows)
-    assert out.getvalue() == _flushed(serializer)
-    serializer.clear()
-    arena.clear()
 
 
 @settings(deadline=None, max_examples=60)
@@ -247,20 +223,6 @@ def test_pages_are_appended_into_the_same_columns(seed: int) -> None:
         assert flattened(column).type == column.type
 
 
-def test_one_column_alone(allocator: TrackedAllocator) -> None:
-    """Without page header and count of columns: what stands behind them in a page of one column."""
-    field = SerdeField("c", "array(varchar)")
-    column = pa.array([["a", None], None, []])
-    batch = pa.RecordBatch.from_arrays([column], names=["c"])
-    serde = PrestoVectorSerde(allocator)
-    alone = serde.serialize_column(field, {}, column)
-    assert bytes(alone) == _expected([field], {}, [(batch, [0, 1, 2])])[4:]
-    source = ByteInputStream([bytes(alone), b"rest"], allocator)
-    assert serde.deserialize_column(source, field, {}).to_pylist() == column.to_pylist()
-    assert source.remaining() == 4
-    del alone
-
-
 def _name(encoding: str) -> bytes:
     return struct.pack("<i", len(encoding)) + encoding.encode()
 
@@ -368,23 +330,6 @@ def test_ranges_are_set_aside_for_rows_to_come(
     arena.clear()
 
 
-@pytest.mark.parametrize("rows", [1, 3, 1000])
-def test_more_rows_may_come_than_were_expected(allocator: TrackedAllocator, rows: int) -> None:
-    """Or fewer, or none: the page is the same."""
-    fields = [SerdeField("a", "map(varchar, row(x bigint))")]
-    batch = _batch(Random(3), fields, {}, 40)
-    pages = []
-    for expected in (0, rows):
-        arena = StreamArena(allocator)
-        serializer = PrestoVectorSerde(allocator).iterative(fields, {}, arena, expected)
-        pages.append(_flushed(serializer))
-        serializer.append(batch)
-        pages.append(_flushed(serializer))
-        serializer.clear()
-        arena.clear()
-    assert pages[:2] == pages[2:]
-
-
 @pytest.mark.parametrize("rows", [-1, 1 << 31])
 def test_no_memory_is_set_aside_for_rows_that_cannot_be(
     allocator: TrackedAllocator, rows: int
@@ -397,24 +342,6 @@ def test_no_memory_is_set_aside_for_rows_that_cannot_be(
     arena = StreamArena(small)
     with pytest.raises(NativeMemoryError):
         PrestoVectorSerde(small).iterative(fields, {}, arena, 1 << 20)
-    arena.clear()
-
-
-@pytest.mark.parametrize("codec", ["lz4", "zstd"])
-def test_pages_may_be_compressed_and_checked(allocator: TrackedAllocator, codec: str) -> None:
-    """The flush of the iterative serializer is a page like any other."""
-    fields = [SerdeField("a", "varchar")]
-    batch = pa.RecordBatch.from_pydict({"a": ["again and again"] * 500})
-    arena = StreamArena(allocator)
-    serializer = PrestoVectorSerde(allocator).iterative(
-        fields, {"codec": codec, "checksum": True}, arena
-    )
-    serializer.append(batch)
-    out = io.BytesIO()
-    assert serializer.flush(out) < serializer.max_serialized_size
-    (page,) = read_pages(out.getvalue(), PageOptions(codec=codec))
-    assert page.payload == _expected(fields, {}, [(batch, list(range(500)))])
-    serializer.clear()
     arena.clear()
 
 
@@ -486,25 +413,6 @@ def test_a_null_key_closes_the_serializer_until_it_is_cleared(allocator: Tracked
     serializer.clear()
 
 
-def test_a_limit_closes_the_serializer_until_it_is_cleared() -> None:
-    """Memory that runs out in the middle of an append leaves no page of half its rows."""
-    allocator = TrackedAllocator(limit_bytes=64 * 1024)
-    arena = StreamArena(allocator)
-    fields = [SerdeField("a", "bigint"), SerdeField("b", "bigint")]
-    serializer = PrestoVectorSerde().iterative(fields, {}, arena)
-    batch = pa.RecordBatch.from_pydict({"a": range(5000), "b": range(5000)})
-    with pytest.raises(NativeMemoryError):
-        serializer.append(batch)
-    with pytest.raises(UsageError, match="clear it first"):
-        serializer.append(batch, [0])
-    serializer.clear()
-    arena.clear()
-    serializer.append(batch, [0])
-    assert serializer.num_rows == 1
-    serializer.clear()
-    arena.clear()
-
-
 def test_memory_of_many_destinations(allocator: TrackedAllocator) -> None:
     """One row of 100 bigints to each of 50 destinations: under 260 bytes a column, not a page."""
     columns, destinations = 100, 50
@@ -519,71 +427,6 @@ def test_memory_of_many_destinations(allocator: TrackedAllocator) -> None:
     for serializer, arena in zip(serializers, arenas, strict=True):
         serializer.clear()
         arena.clear()
-
-
-class AppendsFlushesClears(RuleBasedStateMachine):
-    """A serializer under any course of appends, flushes and clears, and the rows it should hold."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        rng = Random(11)
-        self.fields = [
-            SerdeField("a", "bigint"),
-            SerdeField("b", "varchar"),
-            SerdeField("c", "array(row(x integer,y varchar))"),
-        ]
-        self.batches = [_batch(rng, self.fields, {}, rows) for rows in (0, 1, 50, 600)]
-        self.arena = StreamArena(TrackedAllocator())
-        self.serializer = PrestoVectorSerde().iterative(self.fields, {}, self.arena)
-        self.rows: list[tuple[Any, list[int]]] = []
-
-    @rule(which=st.integers(0, 3), data=st.data())
-    def append_list(self, which: int, data: st.DataObject) -> None:
-        """Rows in any order."""
-        batch = self.batches[which]
-        top = max(batch.num_rows - 1, 0)
-        most = 60 if batch.num_rows else 0
-        rows = data.draw(st.lists(st.integers(0, top), max_size=most))
-        self.serializer.append(batch, rows)
-        self.rows.append((batch, rows))
-
-    @rule(which=st.integers(0, 3), data=st.data())
-    def append_range(self, which: int, data: st.DataObject) -> None:
-        """Neighbours."""
-        batch = self.batches[which]
-        begin = data.draw(st.integers(0, batch.num_rows))
-        end = data.draw(st.integers(begin, batch.num_rows))
-        self.serializer.append(batch, range(begin, end))
-        self.rows.append((batch, list(range(begin, end))))
-
-    @rule()
-    def flush(self) -> None:
-        """The page of all rows so far."""
-        assert _flushed(self.serializer)[21:] == _expected(self.fields, {}, self.rows)
-
-    @rule()
-    def clear(self) -> None:
-        """The serializer, then its arena."""
-        self.serializer.clear()
-        self.arena.clear()
-        self.rows = []
-        assert self.arena.size_bytes == 0
-
-    @invariant()
-    def rows_are_counted(self) -> None:
-        """Rows of all appends since the last clear."""
-        assert self.serializer.num_rows == sum(len(rows) for _, rows in self.rows)
-
-    def teardown(self) -> None:
-        """The last page, and everything goes back."""
-        self.flush()
-        self.clear()
-        del self.serializer
-        assert self.arena.allocator.counters().live_blocks == 0
-
-
-TestAppendsFlushesClears = AppendsFlushesClears.TestCase
-TestAppendsFlushesClears.settings = settings(max_examples=30, stateful_step_count=15, deadline=None)
 
 
 class _Calls:
