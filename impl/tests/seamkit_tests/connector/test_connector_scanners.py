@@ -20,7 +20,7 @@ from seambase.errors import InputError, RefusedError, UsageError
 from seamkit.core.memory import TrackedAllocator
 from seamkit.offheap.columns.decode import column_values, slots
 from seamkit.offheap.columns.types import UNKNOWN, ColumnType, Kind, parse
-from seamkit.offheap.connector.factory import connector_scanner, scanner_class
+from seamkit.offheap.connector.factory import connector_scanner, register, scanner_class
 from seamkit.offheap.connector.foreign_values import PandasValue
 from seamkit.offheap.connector.generator import GeneratorScanner
 from seamkit.offheap.connector.parameters import (
@@ -127,19 +127,6 @@ def test_a_predicate_is_handed_through(parquet: str) -> None:
     assert scanner.counters.raw_rows == 10
 
 
-def test_rows_are_counted_without_columns(parquet: str) -> None:
-    """An empty list of fields asks for a count."""
-    scanner = connector_scanner("parquet", 4, {"data_file_path": parquet, "required_fields": ""})
-    with scanner:
-        scanner.open()
-        counts: list[int] = []
-        while not counts or counts[-1]:
-            scanner.get_next_off_heap_chunk()
-            assert scanner.table is not None
-            counts.append(scanner.table.num_rows)
-    assert sum(counts) == 10
-
-
 def test_files_that_are_none_are_refused(tmp_path: Path, parquet: str) -> None:
     """A missing, a broken and an unreadable file are refused by name, and so is a column."""
     broken = tmp_path / "broken.parquet"
@@ -186,18 +173,6 @@ def _slice_parameters(folder: str) -> dict[str, str]:
         "input_format": "org.apache.hudi.hadoop.realtime.HoodieParquetRealtimeInputFormat",
         "time_zone": "UTC",
     }
-
-
-def test_a_hudi_slice_is_merged(hudi: Callable[[str], str]) -> None:
-    """The rows of a slice as its logs leave them, by the parameters that BE states."""
-    folder = hudi("mor-v6-commit")
-    scanner = connector_scanner("hudi", 2, _slice_parameters(folder))
-    keys, values = _columns(scanner)
-    expected = HudiTable(folder).scan(["k", "v"], path="merge").to_table().to_pydict()
-    assert sorted(zip(keys, values, strict=True)) == sorted(
-        zip(expected["k"], expected["v"], strict=True)
-    )
-    assert scanner.counters.raw_rows == len(keys)
 
 
 @pytest.mark.parametrize(
@@ -371,11 +346,15 @@ def test_kinds_that_no_type_string_names(column: ColumnType, items: list[Any]) -
 
 def test_scanners_have_names() -> None:
     """An engine asks by name; the rows of a Python program are not made from texts."""
+    assert scanner_class() is scanner_class("rows") is RowScanner
     assert scanner_class("generator") is GeneratorScanner
     with pytest.raises(UsageError, match="'rows' is not made from parameters"):
         connector_scanner("rows", 1, {})
-    with pytest.raises(UsageError, match="no connector scanner 'nope'"):
+    with pytest.raises(UsageError, match="no connector scanner 'nope'; known: default"):
         connector_scanner("nope", 1, {})
+    register("broken", "seamkit.offheap.connector.value:PlainValue")
+    with pytest.raises(UsageError, match="is no ConnectorScanner"):
+        scanner_class("broken")
 
 
 def test_lists_read_back_or_are_refused() -> None:
@@ -486,16 +465,6 @@ def test_releasing_is_repeatable() -> None:
     scanner.close()
     scanner.close()
     assert scanner.allocator.counters().live_blocks == 0
-
-
-def test_a_new_chunk_gives_the_old_one_back() -> None:
-    """One table at a time: the next chunk releases what an engine forgot."""
-    scanner = _scanner(TrackedAllocator())
-    with scanner:
-        scanner.get_next_off_heap_chunk()
-        blocks = scanner.allocator.counters().live_blocks
-        scanner.get_next_off_heap_chunk()
-        assert scanner.allocator.counters().live_blocks == blocks
 
 
 @pytest.mark.parametrize("step", ["chunk", "column", "table"])
