@@ -57,8 +57,8 @@ def _rows(scan: Any) -> list[str]:
     [
         (format_, name, reader)
         for format_, names in _TABLES.items()
-        for name in names
-        for reader in _READERS[format_]
+        for number, name in enumerate(names)
+        for reader in _READERS[format_][: 1 if number else None]
     ],
 )
 def test_rows_are_those_of_our_own_readers(

@@ -76,8 +76,10 @@ def trips(sources: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return sources
 
 
-@pytest.mark.parametrize("name", ["TripScanner", "TripScannerFactory"])
-@pytest.mark.parametrize("batch_rows", [1, 2, 4096])
+@pytest.mark.parametrize(
+    ("name", "batch_rows"),
+    [("TripScanner", 1), ("TripScannerFactory", 2), ("TripScanner", 4096)],
+)
 def test_its_rows_arrive(trips: Path, name: str, batch_rows: int) -> None:
     """By the class or by its factory, whatever a chunk holds: every kind, NULLs, nested ones."""
     reader = registry.resolve("scan", f"java:{_TRIPS}.{name}")
@@ -150,20 +152,6 @@ def _made(trips: Path, fields: str) -> Any:
     parameters = java.jpype.JClass("java.util.HashMap")()
     parameters.put("required_fields", fields)
     return java.java_class(f"{_TRIPS}.TripScanner")(2, parameters)
-
-
-def test_its_author_looks_at_a_table(trips: Path) -> None:
-    """As the author's own test does: no native side, the rows of the chunk by column and row."""
-    scanner = _made(trips, "id,rider,raw")
-    scanner.open()
-    assert scanner.getNextOffHeapChunk() != 0
-    table = scanner.getOffHeapTable()
-    assert table.getNumRows() == 2
-    assert str(table.show(10)) == "id\trider\traw\n1\tZoë\t00ff\nNULL\tNULL\tNULL\n"
-    assert (table.column(0).getLong(0), str(table.column(1).getUTF8String(0))) == (1, "Zoë")
-    assert [bool(table.column(0).isNullAt(row)) for row in range(2)] == [False, True]
-    table.close()
-    scanner.close()
 
 
 def test_its_author_looks_at_texts(trips: Path) -> None:
