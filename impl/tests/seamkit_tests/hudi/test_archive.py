@@ -10,7 +10,6 @@ import pytest
 
 from seambase.errors import InputError
 from seamkit.tables.hudi.table import HudiTable
-from seamkit.tables.hudi.timeline.window import Window, incremental_window
 from seamkit_tests.samples.golden_tables import unpack_table
 from seamkit_tests.samples.hudi_files import Table, at, base, log, names
 
@@ -34,22 +33,6 @@ def _table(root: Path, version: int) -> Table:
     return table
 
 
-@VERSIONS
-def test_archived_instants_are_listed_once(tmp_path: Path, version: int) -> None:
-    """Of an instant's states only the completed one counts, in the order of requested times."""
-    found = _table(tmp_path, version).load().archive.instants
-    assert [(i.requested, i.action) for i in found] == [(at(10), "commit"), (at(20), "deltacommit")]
-    assert [i.completed for i in found] == ([at(11), at(45)] if version >= 8 else [at(10), at(20)])
-
-
-@VERSIONS
-def test_archived_files_are_committed(tmp_path: Path, version: int) -> None:
-    """A base file whose commit was archived is read."""
-    table = _table(tmp_path, version)
-    table.files(base(10))
-    assert [names(found) for found in table.slices()] == [(base(10), [])]
-
-
 def test_the_completion_time_of_a_log_comes_from_the_history(tmp_path: Path) -> None:
     """A log whose delta commit was archived belongs to the slice begun before its completion."""
     table = _table(tmp_path, 9)
@@ -58,27 +41,10 @@ def test_the_completion_time_of_a_log_comes_from_the_history(tmp_path: Path) -> 
     assert names(found) == (base(30), [log(20)])  # requested at 20, completed at 45
 
 
-def test_archived_changes_are_changes(tmp_path: Path) -> None:
-    """An incremental query takes archived instants by their completion time."""
-    window = incremental_window(_table(tmp_path, 9).load(), at(31), None, alone=False)
-    assert window.changes == frozenset({at(20)})
-
-
 @VERSIONS
 def test_the_schema_may_be_archived(tmp_path: Path, version: int) -> None:
     """Where no active write tells a schema, the latest archived one does."""
     assert _table(tmp_path, version).load().latest_schema() == '{"old": 1}'
-
-
-@VERSIONS
-def test_what_a_cleaner_removed_is_missed_as_of_then(tmp_path: Path, version: int) -> None:
-    """As of an archived instant, a file that is gone is an error, never fewer rows."""
-    table = _table(tmp_path, version)
-    table.files(base(30))
-    now = table.slices()
-    assert [names(found) for found in now] == [(base(30), [])]
-    with pytest.raises(InputError, match="missing"):
-        table.slices(Window(up_to=at(15)))
 
 
 @VERSIONS
@@ -159,15 +125,3 @@ def test_a_strict_read_misses_files_of_archived_writes(
         reason = "0 bytes, but its commit states"
     with pytest.raises(InputError, match=rf"{re.escape(path)}: {reason}"):
         HudiTable(str(root)).scan(strict=True).to_table()
-
-
-@pytest.mark.parametrize("table", ["mor-v6-event", "mor-v9-event"])
-def test_a_base_file_of_another_length_is_told(tmp_path: Path, table: str) -> None:
-    """Nothing is added to a base file once its commit has said how long it is."""
-    root = unpack_table(table, tmp_path)
-    path = root / next(s.base.path for s in HudiTable(str(root)).slices() if s.base)
-    pq.write_table(pq.read_table(path), path, compression="none")
-    (warning,) = HudiTable(str(root)).scan().report().warnings
-    assert (warning.file, "but it was written with" in warning.reason) == (str(path), True)
-    with pytest.raises(InputError, match="but it was written with"):
-        HudiTable(str(root)).scan(strict=True)

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -120,21 +119,6 @@ def test_a_block_that_lacks_a_column_has_the_default_of_the_table(
 
 
 @PATHS
-def test_filters_test_defaults(tmp_path: Path, path: str) -> None:
-    """A default is a value: filters find its rows, also by a key."""
-    table = _table(tmp_path)
-
-    def keys(condition: pc.Expression) -> str:
-        found = scan_on(table, path, ["k"], filter=condition).to_table()
-        return "".join(sorted(found["k"].to_pylist()))
-
-    assert keys(pc.field("i") == 5) == "bc"
-    assert keys(pc.field("i").is_null()) == "a"
-    assert keys((pc.field("s") == "none") & (pc.field("k") == "c")) == "c"
-    assert keys(pc.field("b") == False) == "bcd"  # noqa: E712  (an expression of Arrow)
-
-
-@PATHS
 def test_states_before_the_column_came(tmp_path: Path, path: str) -> None:
     """As of an instant the schema of then counts; changes have the latest one."""
     table = _table(tmp_path)
@@ -152,13 +136,6 @@ def _schema(**fields: tuple[Any, Any]) -> dict[str, str]:
 
 
 _STATED = _schema(v=("string", "d"), n=("int", 7), o=("long", 6))
-
-
-@PATHS
-def test_blocks_of_partial_updates_have_gaps(tmp_path: Path, path: str) -> None:
-    """What a partial update lacks it leaves as it is, whatever the column's default."""
-    updates = Log().rows(("n", "o"), ("a", 2, 6), partial=True)
-    assert merged(tmp_path, [X5], updates, path=path, properties=_STATED) == [("a", "x", 2, 6)]
 
 
 @PATHS

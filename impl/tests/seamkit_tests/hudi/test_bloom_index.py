@@ -1,25 +1,19 @@
 """Bloom filters of record keys in the metadata table."""
 
-import base64
 import pickle
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 import pytest
 
 import seamkit
 from seambench.bench.delayed_storage import requests
-from seamkit.files.storage import Storage
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.tables.hudi.base_files import KeyedParquetReader
-from seamkit.tables.hudi.config.properties import load_config
-from seamkit.tables.hudi.indexes.metadata import BloomIndex
 from seamkit.tables.hudi.listing.metadata_table import MetadataTable
 from seamkit.tables.hudi.table import HudiTable
-from seamkit.tables.hudi.timeline.timeline import load_timeline
 from seamkit_tests.samples.calls import calls_of
 from seamkit_tests.samples.damage import replace_in
 from seamkit_tests.samples.golden_tables import unpack_table
@@ -77,33 +71,6 @@ def test_base_files_are_not_opened_that_lack_all_keys(
     stated = seamkit.scan_from_json(seamkit.scan_to_json(scan))
     assert isinstance(stated, UnitScan)
     assert _opened(monkeypatch, stated, condition, folder) == opened
-
-
-def test_repeated_queries_give_the_same_rows(folder: Path) -> None:
-    """Events that are kept are of all keys, whatever an earlier filter left out."""
-    whole = HudiTable(str(folder), listing="files").scan().to_table()
-    dataset = HudiTable(str(folder), listing="metadata").scan().dataset()
-    for key in ("a", "e", "o", "n", "zz", "a", "e"):
-        condition = pc.field("k") == key
-        assert bag(dataset.to_table(filter=condition)) == bag(whole.filter(condition)), key
-    assert bag(dataset.to_table()) == bag(whole)
-
-
-def test_filters_are_those_of_the_footers(folder: Path) -> None:
-    """Hudi writes the same into both; all keys of the file pass, of others few."""
-    storage = Storage(str(folder))
-    index = BloomIndex(storage, load_timeline(storage, load_config(storage)))
-    files = sorted(folder.glob("p=*/*.parquet"))
-    assert len(files) == 4
-    for file in files:
-        keys = pq.ParquetFile(file).read(["_hoodie_record_key"]).column(0).to_pylist()
-        told = pq.read_metadata(file).metadata[b"org.apache.hudi.bloomfilter"]
-        found = index.filter_of(file.name)
-        assert found is not None
-        assert all(map(found.may_hold, keys))
-        assert base64.b64decode(told).endswith(bytes(found.rows[0]))
-        assert not any(found.may_hold(f"k:{number}") for number in range(50))
-    assert index.filter_of("other.parquet") is None
 
 
 @pytest.mark.parametrize("defect", ["cut", "gone", "not built", "behind"])

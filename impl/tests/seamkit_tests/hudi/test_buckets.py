@@ -80,15 +80,6 @@ def test_a_key_of_two_columns_is_named_by_both(tmp_path: Path) -> None:
     assert (_pruned(some), some.to_table().num_rows) == (3 - len(left), 2)
 
 
-@pytest.mark.parametrize("buckets", [None, 1, 2, 3, 5, 6, 7, 8, 12, 16, 100])
-def test_a_wrong_number_of_buckets_loses_no_row(buckets: int | None, tmp_path: Path) -> None:
-    """Every key of the table is found, whatever number is stated."""
-    table = HudiTable(str(unpack_table("buckets/v9", tmp_path)))
-    for key in (*(f"k{i}" for i in range(0, 160, 30)), "k1ä", "new"):
-        scan = table.scan(["k"], filter=key == K, buckets=buckets)
-        assert scan.to_table().column(0).to_pylist() == [key]
-
-
 @pytest.mark.parametrize(
     ("condition", "pruned"),
     [

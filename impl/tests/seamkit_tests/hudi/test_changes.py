@@ -9,9 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from seambase.errors import InputError, RefusedError, UsageError
-from seambench.contracts.scan import ScanRequest
-from seambench_impl.scan import AutoReader, NativeReader
+from seambase.errors import InputError, UsageError
 from seamkit.connector import change_rows
 from seamkit.core.border import HeldRows, NativeMemoryError
 from seamkit.core.memory import TrackedAllocator
@@ -25,7 +23,6 @@ from seamkit.tables.hudi.timeline.archive import Archive
 from seamkit.tables.states import image_schema
 from seamkit_tests.samples.calls import calls_of
 from seamkit_tests.samples.golden_tables import unpack_table
-from seamkit_tests.samples.hudi_files import Table, at
 from seamkit_tests.samples.hudi_scans import scan_on
 
 Change = tuple[str, str, str | None, str | None]
@@ -162,23 +159,6 @@ def test_changes_have_bounds_and_columns(tmp_path: Path) -> None:
     assert second.requested in only.column("ts_ms").to_pylist()
     with pytest.raises(UsageError, match="'k'"):
         table.scan(["k"], query="cdc")
-
-
-def test_changes_come_through_the_seam(tmp_path: Path) -> None:
-    """A request for `cdc` goes the same way, and base files alone cannot answer it."""
-    root = str(unpack_table("cow-v9", tmp_path))
-    assert AutoReader().open(ScanRequest(root, "cdc")).to_reader().read_all().num_rows == 6
-    assert not NativeReader().capabilities.get("query.cdc")
-    with pytest.raises(UsageError, match="a query cdc has no as_of"):
-        AutoReader().open(ScanRequest(root, "cdc", as_of="000"))
-
-
-def test_rows_without_commit_time_have_no_kinds(tmp_path: Path) -> None:
-    """Without meta fields nothing tells which write a row came from."""
-    table = Table(tmp_path, 9, hoodie__populate__meta__fields="false")
-    table.instant(at(10), "commit", at(11))
-    with pytest.raises(RefusedError, match="meta"):
-        HudiTable(str(table.root)).scan(query="cdc")
 
 
 def test_changes_are_cut_filtered_and_pushed_into_like_any_scan(tmp_path: Path) -> None:

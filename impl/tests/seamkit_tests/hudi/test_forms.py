@@ -77,7 +77,7 @@ def _first_page_of_names(patch: pytest.MonkeyPatch) -> None:
     [
         *(
             (form, mistake, f"{_METADATA}{version}/snapshot")
-            for version in ("v6", "v8", "v9")
+            for version in ("v6", "v9")
             for form, mistake in (
                 ("metadata-table-cells", _first_block_alone),
                 ("metadata-table-records", _last_block_of_a_write),

@@ -59,13 +59,9 @@ def _rows(table: Path, path: str, **options: Any) -> Sequence[str]:
 
 
 _TABLES = (
-    "mor-v6-event",
     "mor-v6-types",
-    "mor-v9-commit",
     "mor-v9-composite-key",
     "mor-v9-event",
-    "mor-v9-log-only",
-    "mor-v9-partitioned",
     "mor-v9-types",
     "delete-marker/v9",
     "virtual-keys/v6",

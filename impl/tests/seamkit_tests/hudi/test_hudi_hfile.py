@@ -83,38 +83,18 @@ def test_a_flipped_bit_does_not_go_unseen() -> None:
     assert seen <= {tuple(_ENTRIES)}
 
 
-@pytest.mark.parametrize("size", [0, 1, 4095, 4096, -1])
-def test_a_file_cut_short_is_told(size: int) -> None:
-    """A file without its end has no trailer where one should be."""
-    with pytest.raises(InputError, match="f"):
-        read_hfile(build_hfile(_BLOCKS)[:size], file="f")
-
-
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=200)
 @given(st.data())
-@pytest.mark.parametrize("checksum", [0, 1, 2])
-def test_broken_bytes_raise_named_errors_alone(checksum: int, data: st.DataObject) -> None:
+def test_broken_bytes_raise_named_errors_alone(data: st.DataObject) -> None:
     """Whatever the bytes, the reader answers with entries or with an error of ours."""
     content = bytearray(
-        build_hfile(_BLOCKS, codec=data.draw(st.sampled_from([1, 2])), checksum=checksum)
+        build_hfile(
+            _BLOCKS, codec=data.draw(st.integers(1, 2)), checksum=data.draw(st.integers(0, 2))
+        )
     )
     tail = len(content) - 4096
     places = st.one_of(st.integers(0, tail + 40), st.integers(0, len(content) - 1))
     for at in data.draw(st.lists(places, max_size=6)):
-        content[at] = data.draw(st.integers(0, 255))
-    with suppress(InputError, RefusedError):
-        read_hfile(bytes(content), file="f")
-
-
-@settings(deadline=None, max_examples=60)
-@given(st.data())
-@pytest.mark.parametrize(("archive", "name"), _REAL[:1] + _REAL[-1:])
-def test_broken_files_of_hudi_raise_named_errors_alone(
-    archive: str, name: str, data: st.DataObject
-) -> None:
-    """The same for files that Hudi wrote."""
-    content = bytearray(zipfile.ZipFile(_GOLDEN / archive).read(name))
-    for at in data.draw(st.lists(st.integers(0, len(content) - 1), max_size=6)):
         content[at] = data.draw(st.integers(0, 255))
     with suppress(InputError, RefusedError):
         read_hfile(bytes(content), file="f")

@@ -52,89 +52,59 @@ def _values(tmp_path: Any, fields: str, partition: str, **properties: str) -> di
     return {name: value.as_py() for name, value in columns.values(partition).items()}
 
 
+DROPS = {"hoodie__datasource__write__drop__partition__columns": "true"}
+SLASHES = {"hoodie__datasource__write__slash__separated__date__partitioning": "true"}
+ORDERED = {"hoodie__table__ordering__fields": "i"}
+
+
 @pytest.mark.parametrize(
-    ("fields", "partition", "expected"),
+    ("fields", "partition", "expected", "properties"),
     [
-        ("s", "x", {"s": "x"}),
-        ("s", "s=x", {"s": "x"}),
-        ("s", "s=x y", {"s": "x y"}),
-        ("s", "s=b%2Fc", {"s": "b/c"}),
-        ("s", "s=ü%3D1", {"s": "ü=1"}),
-        ("s", "%2541", {"s": "%41"}),
-        ("s", "s=__HIVE_DEFAULT_PARTITION__", {"s": None}),
-        ("i", "__HIVE_DEFAULT_PARTITION__", {"i": None}),
-        ("s", "default", {"s": "default"}),
-        ("i,d", "1/2024-01-02", {"i": 1, "d": date(2024, 1, 2)}),
-        ("i,d", "i=-1/d=2024-01-02", {"i": -1, "d": date(2024, 1, 2)}),
+        # Hive style or plain, of several levels, with %XX undone and the default partition null.
+        ("s", "x", {"s": "x"}, {}),
+        ("s", "s=x", {"s": "x"}, {}),
+        ("s", "s=x y", {"s": "x y"}, {}),
+        ("s", "s=b%2Fc", {"s": "b/c"}, {}),
+        ("s", "s=ü%3D1", {"s": "ü=1"}, {}),
+        ("s", "%2541", {"s": "%41"}, {}),
+        ("s", "s=__HIVE_DEFAULT_PARTITION__", {"s": None}, {}),
+        ("i", "__HIVE_DEFAULT_PARTITION__", {"i": None}, {}),
+        ("s", "default", {"s": "default"}, {}),
+        ("i,d", "1/2024-01-02", {"i": 1, "d": date(2024, 1, 2)}, {}),
+        ("i,d", "i=-1/d=2024-01-02", {"i": -1, "d": date(2024, 1, 2)}, {}),
         ("b,l,n", "b=false/l=10000000001/n=0.25",
-         {"b": False, "l": 10000000001, "n": Decimal("0.25")}),
-        ("s", "2024/01/02", {"s": "2024/01/02"}),
-        ("s", "s=2024/01/02", {"s": "2024/01/02"}),
-        ("", "", {}),
+         {"b": False, "l": 10000000001, "n": Decimal("0.25")}, {}),
+        ("s", "2024/01/02", {"s": "2024/01/02"}, {}),
+        ("s", "s=2024/01/02", {"s": "2024/01/02"}, {}),
+        ("", "", {}, {}),
+        # A part that is none of the column's type, or parts that fit no column, say nothing.
+        *((fields, partition, {}, {}) for fields, partition in (
+            ("i", "x"), ("i", "99999999999"), ("d", "2024/01/02"), ("s,i", "x/1/2"),
+            ("s,i", "i=1/s=x"), ("d", "20240102"), ("d", "d=2024-W01-2"), ("d", "2024-1-2"),
+            ("s,i", "s=x/y/i=1"), ("t", "2024-01-02 00%3A00%3A00"), ("n", "0.255"), ("b", "1"),
+        )),
+        # Nor does a path that a key generator formatted from a time, or may have.
+        ("l", "1970-04-26", {}, {"hoodie__table__keygenerator__type": "TIMESTAMP"}),
+        ("l", "l=1970", {},
+         {"hoodie__table__keygenerator__class": "x.TimestampBasedKeyGenerator"}),
+        ("l:timestamp", "1970", {}, {"hoodie__table__keygenerator__type": "CUSTOM"}),
+        ("s,l", "s=a/l=19700426", {},
+         {"hoodie__table__keygenerator__class": "x.CustomKeyGenerator"}),
+        # Dates in three folders, slashes behind names, and columns by which versions are ordered.
+        ("s", "2024/01/02", {"s": "2024-01-02"}, SLASHES),
+        ("s", "s=2024/01/02", {"s": "2024/01/02"}, SLASHES),
+        ("s", "__HIVE_DEFAULT_PARTITION__", {"s": None}, SLASHES),
+        ("s", "2024/01/02", {"s": "2024-01-02"}, SLASHES | DROPS),
+        ("s,i", "s=x/y/i=1", {"s": "x/y", "i": 1}, DROPS),
+        ("s,i", "s=x/%41/i=__HIVE_DEFAULT_PARTITION__", {"s": "x/%41", "i": None}, DROPS),
+        ("s,i", "s=x/i=1", {"s": "x"}, ORDERED),
+        ("s,i", "s=x/i=1", {"s": "x", "i": 1}, ORDERED | DROPS),
     ],
 )  # fmt: skip
 def test_values_come_from_the_path(
-    tmp_path: Any, fields: str, partition: str, expected: dict[str, Any]
+    tmp_path: Any, fields: str, partition: str, expected: dict[str, Any], properties: dict[str, str]
 ) -> None:
-    """Hive style or plain, of several levels, with %XX undone and the default partition null."""
-    assert _values(tmp_path, fields, partition) == expected
-
-
-@pytest.mark.parametrize(
-    ("fields", "partition"),
-    [("i", "x"), ("i", "99999999999"), ("d", "2024/01/02"), ("s,i", "x/1/2"), ("s,i", "i=1/s=x"),
-     ("d", "20240102"), ("d", "d=2024-W01-2"), ("d", "2024-1-2"),
-     ("s,i", "s=x/y/i=1"),
-     ("t", "2024-01-02 00%3A00%3A00"), ("n", "0.255"), ("b", "1")],
-)  # fmt: skip
-def test_what_a_path_does_not_tell_is_left_to_the_rows(
-    tmp_path: Any, fields: str, partition: str
-) -> None:
-    """A part that is none of the column's type, or parts that fit no column, say nothing."""
-    assert _values(tmp_path, fields, partition) == {}
-
-
-@pytest.mark.parametrize(
-    ("fields", "properties", "partition"),
-    [
-        ("l", {"hoodie__table__keygenerator__type": "TIMESTAMP"}, "1970-04-26"),
-        ("l", {"hoodie__table__keygenerator__class": "x.TimestampBasedKeyGenerator"}, "l=1970"),
-        ("l:timestamp", {"hoodie__table__keygenerator__type": "CUSTOM"}, "1970"),
-        ("s,l", {"hoodie__table__keygenerator__class": "x.CustomKeyGenerator"}, "s=a/l=19700426"),
-    ],
-)
-def test_formatted_times_are_left_to_the_rows(
-    tmp_path: Any, fields: str, properties: dict[str, str], partition: str
-) -> None:
-    """A path that a key generator formatted from a time, or may have, is not the column's value."""
-    assert _values(tmp_path, fields, partition, **properties) == {}
-
-
-DROPS = {"hoodie__datasource__write__drop__partition__columns": "true"}
-SLASHES = {"hoodie__datasource__write__slash__separated__date__partitioning": "true"}
-
-
-@pytest.mark.parametrize(
-    ("fields", "properties", "partition", "expected"),
-    [
-        ("s", SLASHES, "2024/01/02", {"s": "2024-01-02"}),
-        ("s", SLASHES, "s=2024/01/02", {"s": "2024/01/02"}),
-        ("s", SLASHES, "__HIVE_DEFAULT_PARTITION__", {"s": None}),
-        ("s", SLASHES | DROPS, "2024/01/02", {"s": "2024-01-02"}),
-        ("s,i", DROPS, "s=x/y/i=1", {"s": "x/y", "i": 1}),
-        ("s,i", DROPS, "s=x/%41/i=__HIVE_DEFAULT_PARTITION__", {"s": "x/%41", "i": None}),
-        ("s,i", {"hoodie__table__ordering__fields": "i"}, "s=x/i=1", {"s": "x"}),
-        ("s,i", {"hoodie__table__ordering__fields": "i"} | DROPS, "s=x/i=1", {"s": "x", "i": 1}),
-    ],
-)
-def test_what_properties_say_of_paths(
-    tmp_path: Any,
-    fields: str,
-    properties: dict[str, str],
-    partition: str,
-    expected: dict[str, Any],
-) -> None:
-    """Dates in three folders, slashes behind names, and columns by which versions are ordered."""
+    """As far as it tells them, which properties may change; the rest is left to the rows."""
     assert _values(tmp_path, fields, partition, **properties) == expected
 
 
@@ -178,20 +148,6 @@ def test_no_value_was_another_word_up_to_version_4(
         dropped = replace(config, drops_partition_columns=True)
         with pytest.raises(InputError, match="does not tell the value of the column 's'"):
             PartitionColumns(dropped, _SCHEMA).values(partition)
-
-
-@pytest.mark.parametrize("path", ["auto", "merge", "connector"])
-@pytest.mark.parametrize("version", [3, 4])
-@pytest.mark.parametrize("name", ["mor-v6-event", "partitions-plain/v6", "windows/v6"])
-def test_tables_before_version_5_lie_on_disk_as_later_ones(
-    tmp_path: Path, name: str, path: str, version: int
-) -> None:
-    """What upgrades to versions 4, 5 and 6 change is no file of rows (Hudi's upgrade handlers)."""
-    table = unpack_table(name, tmp_path)
-    rows = scan_on(HudiTable(str(table)), path).to_table().to_pylist()
-    replace_in(table / ".hoodie/hoodie.properties", "table.version=6", f"table.version={version}")
-    assert HudiTable(str(table)).config.version == version
-    assert scan_on(HudiTable(str(table)), path).to_table().to_pylist() == rows
 
 
 def test_a_column_that_no_schema_has_may_have_been_dropped(tmp_path: Any) -> None:

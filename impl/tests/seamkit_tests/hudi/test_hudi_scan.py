@@ -4,17 +4,13 @@ from pathlib import Path
 
 import duckdb
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seambase.errors import InputError, RefusedError, UsageError
-from seamkit.core.border import NativeMemoryError
-from seamkit.files.parquet import ParquetReader
+from seambase.errors import InputError, RefusedError
 from seamkit.tables.hudi.table import HudiTable
-from seamkit_tests.samples.calls import calls_of
 from seamkit_tests.samples.golden_tables import unpack_table
 from seamkit_tests.samples.hudi_scans import scan_on
 from seamkit_tests.samples.outlets import bag
@@ -54,7 +50,7 @@ PREDICATES = st.recursive(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(where=PREDICATES, columns=st.sampled_from(["*", "id", "s, m38", "count(*)", "day, b, id"]))
 @pytest.mark.parametrize("path", ["merge", "connector"])
 def test_filters_pushed_down_are_exact(types: Path, path: str, where: str, columns: str) -> None:
@@ -84,52 +80,12 @@ def test_a_file_that_goes_during_a_scan_is_a_named_error(
     assert victim.name in str(caught.value)
 
 
-def test_the_memory_limit_is_kept(types: Path) -> None:
-    """A limit too small for the logs ends the scan with an error that says so."""
-    with pytest.raises(NativeMemoryError, match="memory limit of 1000 bytes"):
-        HudiTable(str(types)).scan(memory_limit_bytes=1000).to_table()
-
-
 def test_the_native_path_refuses_logs(events: Path) -> None:
     """Base files alone are no snapshot where logs apply; asked for as such they are read."""
     with pytest.raises(RefusedError, match="has logs"):
         HudiTable(str(events)).scan(path="native")
     rows = HudiTable(str(events)).scan(path="native", query="read-optimized").to_table()
     assert {"base"} == set(rows.column("v").to_pylist())
-
-
-@pytest.mark.parametrize(
-    ("columns", "message"),
-    [(["vv"], "no column 'vv'; did you mean 'v'"), (["k", "k"], "asked for twice")],
-)
-def test_wrong_columns_are_usage_errors(events: Path, columns: list[str], message: str) -> None:
-    """The message names the column, and what it might have been."""
-    with pytest.raises(UsageError, match=message):
-        HudiTable(str(events)).scan(columns)
-
-
-def test_meta_columns_come_when_named(events: Path) -> None:
-    """`_hoodie_*` columns are handed out when they are asked for, and only then."""
-    table = HudiTable(str(events))
-    assert table.scan().schema.names == ["k", "v", "ts"]
-    keys = table.scan(["_hoodie_record_key", "k"]).to_table().to_pylist()
-    assert all(row["_hoodie_record_key"] == row["k"] for row in keys)
-
-
-@pytest.mark.parametrize(
-    "key", ["tie", "twice", "untouched", "log-only", "zzz", "aaa", "resurrected"]
-)
-def test_a_filter_on_the_key_spares_the_base_where_no_key_can_meet_it(
-    events: Path, monkeypatch: pytest.MonkeyPatch, key: str
-) -> None:
-    """The rows are those of a filter after the merge; a base without such keys is not read."""
-    table = HudiTable(str(events))
-    whole = table.scan(path="merge").to_table()
-    read = calls_of(monkeypatch, ParquetReader, "batches")
-    found = table.scan(path="merge", filter=pc.field("k") == key).to_table()
-    assert found.to_pylist() == [row for row in whole.to_pylist() if row["k"] == key]
-    # The base holds keys from "deleted" to "updated"; its filter of keys tells the others apart.
-    assert bool(read) == (key in ("tie", "twice", "untouched", "resurrected"))
 
 
 @pytest.mark.filterwarnings("ignore::seambase.scan.TableWarning")

@@ -12,7 +12,6 @@ from seamkit.scan.arguments import instant_text
 from seamkit.tables.hudi.config.properties import load_config, parse_properties
 from seamkit.tables.hudi.table import HudiTable
 from seamkit.tables.hudi.timeline.instants import parse_instant
-from seamkit.tables.hudi.timeline.window import Window
 from seamkit_tests.samples.hudi_files import Table, at, base, log, names
 
 _DONE = "completed"
@@ -88,27 +87,6 @@ def test_a_slice_has_the_files_that_the_timeline_gives_it(
     assert [names(found) for found in table.slices()] == [expected]
 
 
-@pytest.mark.parametrize("state", ["requested", "inflight", "completed"])
-def test_rows_stay_visible_in_every_state_of_a_compaction(tmp_path: Path, state: str) -> None:
-    """While a compaction is pending, its slice's logs lie on top of the slice before."""
-    table = Table(tmp_path, 9)
-    table.files(base(10), log(20), log(40))
-    table.instant(at(10), "commit", at(11))
-    table.instant(at(20), "deltacommit", at(21))
-    table.compaction(at(30), "f-0")
-    table.instant(at(40), "deltacommit", at(41))
-    if state != "requested":
-        table.instant(at(30), "compaction", "inflight")
-        table.files(base(30))  # half written until it completes
-    if state == "completed":
-        table.instant(at(30), "commit", at(50), base(30))
-
-    (found,) = table.slices()
-
-    pending = (base(10), [log(20), log(40)])
-    assert (pending if state != "completed" else (base(30), [log(40)])) == names(found)
-
-
 def test_a_log_named_by_an_instant_that_nobody_knows_is_an_error(tmp_path: Path) -> None:
     """In version 6 it says that it waits for a compaction, whose plan must then be there."""
     table = Table(tmp_path, 6)
@@ -147,14 +125,6 @@ def test_what_a_savepoint_keeps_may_have_been_replaced(tmp_path: Path, version: 
     ]
 
 
-def test_version_7_and_later_ones_are_refused(tmp_path: Path) -> None:
-    """The bridge version 7 and versions that are not known are refused by name."""
-    for version in ("2", "7", "10"):
-        table = Table(tmp_path / version, 9, hoodie__table__version=version)
-        with pytest.raises(RefusedError, match=f"table version {version} "):
-            table.load()
-
-
 @pytest.mark.parametrize("version", [3, 4, 5])
 def test_plans_lie_beside_the_timeline_up_to_version_5(version: int, tmp_path: Path) -> None:
     """Where the plan in the timeline is empty, it is in the auxiliary folder."""
@@ -177,35 +147,6 @@ def test_a_table_without_a_write_is_empty(tmp_path: Path) -> None:
 
     assert table.slices() == []
     assert HudiTable(str(table.root)).scan().to_table().num_rows == 0
-
-
-def test_as_of_goes_by_requested_time(tmp_path: Path) -> None:
-    """As of an instant, what was requested by then counts, and nothing later."""
-    table = Table(tmp_path, 9)
-    table.files(base(10), log(20), log(30))
-    table.instant(at(10), "commit", at(11))
-    table.instant(at(20), "deltacommit", at(45))
-    table.instant(at(30), "deltacommit", at(31))
-
-    (found,) = table.slices(Window(up_to=at(25)))
-
-    assert (base(10), [log(20)]) == names(found)
-
-
-@pytest.mark.parametrize("missing", [base(10), log(20)])
-def test_a_file_that_the_timeline_names_and_nobody_finds_is_an_error(
-    tmp_path: Path, missing: str
-) -> None:
-    """A missing base or log file is named; its rows are never silently left out."""
-    table = Table(tmp_path, 9)
-    table.files(base(10), log(20))
-    table.instant(at(10), "commit", at(11), base(10))
-    table.instant(at(20), "deltacommit", at(21), log(20))
-    assert len(table.slices()) == 1
-    (tmp_path / missing).unlink()
-
-    with pytest.raises(InputError, match=missing.replace(".", r"\.") + ": missing"):
-        table.slices()
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from seambase.errors import RefusedError
-from seamkit.files.storage import Storage
-from seamkit.tables.hudi.base_files import open_base
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.avro_schemas import optional, record
 from seamkit_tests.samples.hudi_files import Table, at, base, log
@@ -103,15 +101,6 @@ def test_a_struct_of_the_same_fields_is_none(tmp_path: Path, path: str) -> None:
     pq.write_table(pa.table(columns, names=[*_META, "k", "v"]), out)
     table = _table(tmp_path, out.getvalue(), record("r", k="string", v=optional(own)))
     assert _rows(table, path) == {"a": rows[0]}
-
-
-def test_files_outside_the_table_have_pieces(tmp_path: Path) -> None:
-    """Those of a bootstrapped one are opened by their names alone."""
-    (tmp_path / "a.parquet").write_bytes(_parquet(10, {"a": _BOTH}))
-    reader = open_base(Storage(str(tmp_path)), "a.parquet")
-    wanted = pa.schema({"v": pa.struct({"metadata": pa.binary(), "value": pa.binary()})})
-    (batch,) = reader.batches(wanted, 2, use_threads=False)
-    assert batch.column(0).to_pylist() == [_whole(_BOTH)]
 
 
 @pytest.mark.parametrize("path", ["native", "connector"])

@@ -71,15 +71,6 @@ def test_all_doors_show_them(table: HudiTable, outlet: str) -> None:
         assert dict(zip(*rows.to_pydict().values(), strict=True)) == expected
 
 
-def test_so_do_files_outside_the_table(tmp_path: Path) -> None:
-    """Those of a bootstrapped one are opened by their names alone."""
-    (tmp_path / "a.parquet").write_bytes(_parquet(10, {"a": _LAST}))
-    wanted = pa.schema({"t": pa.timestamp("us", "UTC")})
-    reader = open_base(Storage(str(tmp_path)), "a.parquet")
-    (batch,) = reader.batches(wanted, 2, use_threads=False)
-    assert batch.column(0).to_pylist() == [_LAST]
-
-
 def test_an_instant_is_no_time_of_the_clock(tmp_path: Path) -> None:
     """A file that says that its times are instants has none for a local timestamp."""
     times = pa.array([_LAST], pa.timestamp("us", "UTC"))
@@ -87,12 +78,3 @@ def test_an_instant_is_no_time_of_the_clock(tmp_path: Path) -> None:
     reader = open_base(Storage(str(tmp_path)), "a.parquet")
     with pytest.raises(InputError, match="does not promote"):
         list(reader.batches(pa.schema({"t": pa.timestamp("us")}), 2, use_threads=False))
-
-
-@pytest.mark.parametrize("path", ["native", "merge", "connector"])
-def test_filters_compare_them_as_instants(table: HudiTable, path: str) -> None:
-    """Of base files alone as well."""
-    scan = scan_on(
-        table, path, ["k"], filter=pc.field("t") > pc.scalar(_OLD), query="read-optimized"
-    )
-    assert scan.to_table().column("k").to_pylist() == ["a"]

@@ -14,7 +14,7 @@ import pytest
 
 from seambase.errors import InputError, RefusedError, SeambenchError
 from seamkit.tables.hudi.log.deletes import DeleteKeys, read_delete_keys
-from seamkit_tests.hudi.test_log_merges import ALL, PATHS, Log, merged, whole
+from seamkit_tests.hudi.test_log_merges import PATHS, Log, merged
 from seamkit_tests.samples.hudi_log_bytes import java_delete_content
 
 _NONE = ("null", None)
@@ -82,25 +82,6 @@ def test_keys_may_have_any_letters(version: int, text: str | None) -> None:
     assert deletes.ordering_types == ["null"] * 3
 
 
-@pytest.mark.parametrize("version", [1, 2])
-def test_a_text_may_be_null_itself(version: int) -> None:
-    """Kryo has a mark for it, beside that of an object which is null."""
-    content = java_delete_content([("k", "p", _NONE)], version=version)[8:]
-    assert content.count(b"\1\x82k") == 1
-    content = content.replace(b"\1\x82k", b"\1\x80")
-    deletes = _read(struct.pack(">ii", version, len(content)) + content)
-    assert (deletes.record_keys, deletes.batch.column("partition_path").to_pylist()) == (
-        [None],
-        ["p"],
-    )
-
-
-@pytest.mark.parametrize("version", [1, 2])
-def test_a_block_may_have_no_deletes(version: int) -> None:
-    """An array of nothing."""
-    assert len(_read(java_delete_content([], version=version))) == 0
-
-
 @PATHS
 @pytest.mark.parametrize(
     ("version", "order", "stays"),
@@ -123,35 +104,22 @@ def test_deletes_meet_rows_as_others_do(
     assert merged(tmp_path, base, log, path=path) == expected
 
 
-@PATHS
-def test_older_and_newer_blocks_lie_in_one_log(tmp_path: Path, path: str) -> None:
-    """A table that was upgraded keeps its old blocks until they are compacted."""
-    log = (
-        Log()
-        .java_deletes(("a", ("long", 6)), ("b", ("long", 9)), version=2)
-        .rows(ALL, whole("a", "z", 2, 7))
-    )
-    log = log.deletes(("c", ("LongWrapper", {"value": 9})))
-    base = [("a", "x", 1, 5), ("b", "y", 1, 5), ("c", "w", 1, 5)]
-    assert merged(tmp_path, base, log, path=path) == [("a", "z", 2, 7)]
+def _changed(content: bytes, old: bytes, new: bytes) -> bytes:
+    """A block in which something stands in the place of another, which is there once, or behind."""
+    body = content[8:]
+    assert not old or body.count(old) == 1
+    body = body.replace(old, new) if old else body + new
+    return content[:4] + struct.pack(">i", len(body)) + body
 
 
-@pytest.mark.parametrize(
-    ("order", "old", "new", "name"),
-    [
-        (("boolean", True), b"\5\1", b"\x1d\1\3ab", "27"),  # Utf8, as 0.13 knows it
-        (("decimal", (1, 2)), b"math.BigDecima\xec", b"time.LocalDat\xe5", "'java.time.LocalDate'"),
-    ],
-)
-def test_values_of_other_classes_are_refused_by_name(
-    order: tuple[str, Any], old: bytes, new: bytes, name: str
-) -> None:
-    """What follows cannot be read without knowing how its class is written."""
-    content = java_delete_content([("k", "p", order)])
-    assert content.count(old) == 1
-    content = content[8:].replace(old, new)
-    with pytest.raises(RefusedError, match=f"Java class {name}"):
-        _read(struct.pack(">ii", 2, len(content)) + content)
+@pytest.mark.parametrize("version", [1, 2])
+def test_texts_and_deletes_may_be_none(version: int) -> None:
+    """Kryo has a mark for a text that is null, beside that of an object; an array may be empty."""
+    content = java_delete_content([("k", "p", _NONE)], version=version)
+    deletes = _read(_changed(content, b"\1\x82k", b"\1\x80"))
+    assert deletes.record_keys == [None]
+    assert deletes.batch.column("partition_path").to_pylist() == ["p"]
+    assert len(_read(java_delete_content([], version=version))) == 0
 
 
 _WHOLE = java_delete_content(
@@ -180,61 +148,44 @@ def test_a_changed_byte_is_an_error_or_another_value(at: int) -> None:
             assert len(deletes.ordering_values) == 3
 
 
-def test_what_follows_the_array_is_an_error() -> None:
-    """It fills the block."""
-    content = struct.pack(">ii", 2, len(_WHOLE) - 7) + _WHOLE[8:] + b"\0"
-    with pytest.raises(InputError, match="1 byte follows the delete records"):
-        _read(content)
-
-
-@pytest.mark.parametrize("version", [1, 2])
-@pytest.mark.parametrize("mark", [0, 2, 3, 4, 9])
-def test_an_object_that_is_no_key_is_an_error(version: int, mark: int) -> None:
-    """A number may name any object that was there before, or none."""
-    content = java_delete_content([("k", "p", _NONE)], version=version)
-    at = content.index(b"HoodieKe\xf9") + 9
-    broken = content[:at] + bytes([mark]) + content[at + 1 :]
-    with pytest.raises(InputError, match="broken at byte"):
-        _read(broken)
-
-
-@pytest.mark.parametrize("version", [1, 2])
-def test_an_object_of_another_class_is_an_error(version: int) -> None:
-    """What it has cannot be read as a key."""
-    content = java_delete_content([("k", "p", _NONE)], version=version)
-    with pytest.raises(InputError, match=r"HoodieKez' where a .*HoodieKey is expected"):
-        _read(content.replace(b"HoodieKe\xf9", b"HoodieKe\xfa"))
+_BROKEN = "broken at byte"
 
 
 @pytest.mark.parametrize(
-    ("word", "number"),
-    [("int", b"\x80" * 5), ("int", b"\xff\xff\xff\xff\x7f"), ("int", b"\xfe\xff\xff\xff\x7f")],
-    ids=["too long", "too small", "too large"],
+    ("order", "old", "new", "error", "says"),
+    [
+        # What follows a value of another class cannot be read; Utf8, as 0.13 knows it.
+        (("boolean", True), b"\5\1", b"\x1d\1\3ab", RefusedError, "Java class 27"),
+        (
+            *(("decimal", (1, 2)), b"math.BigDecima\xec", b"time.LocalDat\xe5"),
+            *(RefusedError, "Java class 'java.time.LocalDate'"),
+        ),
+        # A number may name any object that was there before, or none; a class has another name.
+        *(
+            (_NONE, b"HoodieKe\xf9\1", b"HoodieKe\xf9" + bytes([mark]), InputError, _BROKEN)
+            for mark in (0, 2, 3, 4, 9)
+        ),
+        (_NONE, b"Ke\xf9", b"Ke\xfa", InputError, r"HoodieKez' where a .*HoodieKey is expected"),
+        # Five bytes hold more than an int: too long, too small, too large.
+        *(
+            (("int", 777), b"\x92\x0c", number, InputError, _BROKEN)
+            for number in (b"\x80" * 5, b"\xff\xff\xff\xff\x7f", b"\xfe\xff\xff\xff\x7f")
+        ),
+        # No column of Spark's has such points; newer blocks compare fifteen digits behind it.
+        *(
+            (("decimal", (1, scale)), b"", b"", InputError, f"a decimal of {scale} digits behind")
+            for scale in (-1, 39)
+        ),
+        (("decimal", (1, 16)), b"", b"", RefusedError, "value 1E-16, and more than 15 digits"),
+        (("decimal", (1, 2)), b"\2\1\4", b"\0", InputError, _BROKEN),  # less than no bytes
+        (_NONE, b"", b"\0", InputError, "1 byte follows the delete records"),
+    ],
+    ids=repr,
 )
-def test_a_number_that_its_type_does_not_have_is_an_error(word: str, number: bytes) -> None:
-    """Five bytes hold more than an int."""
-    content = java_delete_content([("k", "p", (word, 0))])[8:-1] + number
-    with pytest.raises(InputError, match="broken at byte"):
-        _read(struct.pack(">ii", 2, len(content)) + content)
-
-
-@pytest.mark.parametrize("scale", [-1, 39])
-def test_a_decimal_with_its_point_elsewhere_is_an_error(scale: int) -> None:
-    """No column of Spark's has such."""
-    with pytest.raises(InputError, match=f"a decimal of {scale} digits behind its point"):
-        _read(java_delete_content([("k", "p", ("decimal", (1, scale)))]))
-
-
-def test_a_decimal_of_less_than_no_bytes_is_an_error() -> None:
-    """Their number is one less than what stands there."""
-    content = java_delete_content([("k", "p", ("decimal", (1, 2)))])[8:]
-    assert content.endswith(b"\2\1\4")
-    content = content[:-3] + b"\0"
-    with pytest.raises(InputError, match="broken at byte"):
-        _read(struct.pack(">ii", 2, len(content)) + content)
-
-
-def test_decimals_of_more_digits_than_newer_blocks_have_are_refused() -> None:
-    """These have fifteen behind the point, in which both are compared."""
-    with pytest.raises(RefusedError, match=r"ordering value 1E-16, and more than 15 digits"):
-        _read(java_delete_content([("k", "p", ("decimal", (1, 16)))]))
+def test_what_is_no_delete_is_refused(
+    order: tuple[str, Any], old: bytes, new: bytes, error: type[Exception], says: str
+) -> None:
+    """By its place, or the name of the class that is there; the array fills the block."""
+    content = _changed(java_delete_content([("k", "p", order)]), old, new)
+    with pytest.raises(error, match=says):
+        _read(content)

@@ -4,7 +4,6 @@ import base64
 import struct
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,11 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from seambase.errors import InputError
-from seamkit.files.parquet import ParquetReader
 from seamkit.files.storage import Storage
 from seamkit.tables.hudi.base_files import KeyedParquetReader
 from seamkit.tables.hudi.indexes.key_filters import KeyFilter, read_key_filter
-from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.golden_tables import unpack_table
 
 _KIND = b"hoodie_bloom_filter_type_code"
@@ -38,43 +35,6 @@ def _filter(told: dict[bytes, bytes]) -> KeyFilter:
     )
     assert found is not None
     return found
-
-
-@pytest.mark.parametrize("name", _TABLES)
-def test_every_key_of_a_file_is_in_its_filter_and_others_are_not(name: str, tmp_path: Path) -> None:
-    """Writers ask for one wrong answer in a thousand million."""
-    files = list(_files(unpack_table(name, tmp_path)))
-    assert files
-    for _, told, keys in files[:4]:
-        found = _filter(told)
-        assert all(map(found.may_hold, keys))
-        assert not any(found.may_hold(f"{key}\u00e4 {i}") for i in range(20) for key in keys[:5])
-
-
-def test_a_base_file_without_the_key_is_not_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Below a merge, too, while its log may have the key; every key is found all the same."""
-    table = HudiTable(str(unpack_table("mor-v9-event", tmp_path)))
-    whole = table.scan(["_hoodie_record_key", "k", "v"]).to_table()
-    left: list[int] = []
-    original = KeyedParquetReader.row_groups_that_may_match
-
-    def noting(self: KeyedParquetReader, *arguments: Any, **options: Any) -> list[int]:
-        groups = original(self, *arguments, **options)
-        without = ParquetReader.row_groups_that_may_match(self, *arguments, **options)
-        left.append(len(without) - len(groups))
-        return groups
-
-    monkeypatch.setattr(KeyedParquetReader, "row_groups_that_may_match", noting)
-    for row in whole.to_pylist():
-        for name in ("k", "_hoodie_record_key"):
-            condition = pc.field(name) == row[name]
-            found = table.scan(whole.schema.names, filter=condition).to_table()
-            assert found.to_pylist() == whole.filter(condition).to_pylist()
-    # Between keys that are there, so that no range of theirs leaves it out.
-    assert table.scan(filter=pc.field("k") == f"{min(whole['k'].to_pylist())}0").count_rows() == 0
-    assert sum(left) > 0
 
 
 @pytest.mark.parametrize(
@@ -187,13 +147,3 @@ def test_a_dynamic_filter_is_several_simple_ones(tmp_path: Path) -> None:
     assert len(found.rows) == 2
     assert all(map(found.may_hold, keys))
     assert not found.may_hold("nobody")
-
-
-@pytest.mark.parametrize("name", ["partial-parquet/v9", "sql-life/v8"])
-def test_a_part_of_a_row_is_no_row_without_its_key(name: str, tmp_path: Path) -> None:
-    """Where row groups are left out by their keys, no event comes that lacks its key's columns."""
-    table = HudiTable(str(unpack_table(name, tmp_path)))
-    whole = table.scan().to_table()
-    for condition in (pc.field("k").is_null(), pc.field("k").is_null() | (pc.field("k") == "?")):
-        assert whole.filter(condition).num_rows == 0
-        assert table.scan(filter=condition).to_table().num_rows == 0

@@ -1,7 +1,5 @@
 """Log files of Hudi: layout, damage as Hudi 1.2.0 judges it, delete blocks, and real bytes."""
 
-import datetime as dt
-import json
 import struct
 from collections.abc import Mapping
 from decimal import Decimal
@@ -13,11 +11,8 @@ from hypothesis import strategies as st
 
 from seambase.errors import InputError, RefusedError, SeambenchError
 from seambase.scan import ScanWarning
-from seamkit.avro.decoder import AvroDecoder
-from seamkit.avro.schema import arrow_schema
 from seamkit.core.memory import TrackedAllocator
 from seamkit.tables.hudi.log.log import LogBlock, read_blocks
-from seamkit_tests import GOLDEN
 from seamkit_tests.samples.hudi_log_bytes import (
     INSTANT,
     MAGIC,
@@ -26,7 +21,6 @@ from seamkit_tests.samples.hudi_log_bytes import (
     data_block,
     delete_content,
     entries,
-    rollback_block,
 )
 
 I1, I2, I3 = "20240101000000001", "20240101000000002", "20240101000000003"
@@ -83,17 +77,6 @@ def test_an_entry_that_a_header_has_twice_is_refused() -> None:
     twice = header.replace(struct.pack(">ii", 7, 4), struct.pack(">ii", 5, 4))
     with pytest.raises(InputError, match=r"RECORD_POSITIONS is there twice"):
         read(twice)
-
-
-def test_a_rollback_takes_105_bytes() -> None:
-    """A rollback file of Hudi has 105 bytes: size 91, total 97."""
-    content = rollback_block(I2, I1)
-    assert len(content) == 105
-    assert struct.unpack_from(">q", content, 6) == (91,)
-    assert struct.unpack_from(">q", content, 97) == (97,)
-    (command,), _ = read(content)
-    assert (command.kind, command.instant, command.rollback_target) == ("command", I2, I1)
-    assert len(command.content) == 0
 
 
 # What is wrong with a file: bytes, instants of the blocks that survive, offsets passed over.
@@ -292,15 +275,6 @@ def test_delete_records() -> None:
         del keys
 
 
-@pytest.mark.parametrize("count", [0, 1, 5000])
-def test_delete_lists_of_any_length(count: int) -> None:
-    """A list may be empty, and come in several runs."""
-    records = [(f"k{i}", "", ("LongWrapper", {"value": i})) for i in range(count)]
-    keys = delete_block(delete_content(records)).delete_keys()
-    assert keys.record_keys == [key for key, _, _ in records]
-    assert keys.words.tolist() == list(range(count))
-
-
 @pytest.mark.parametrize(
     ("content", "error", "words"),
     [
@@ -332,73 +306,3 @@ def test_ordering_texts_are_utf8() -> None:
         keys = delete_block(content).delete_keys()
         with pytest.raises(InputError, match=r"a\.log, .* an ordering value is not UTF-8"):
             _ = keys.ordering_values
-
-
-def test_every_truncation_of_a_delete_list_is_refused() -> None:
-    """A list that ends early, at whatever byte, is an input error."""
-    records = [(f"k{i}", "p", value) for i, (value, _, _) in enumerate(DELETES)]
-    body = delete_content(records)[8:]
-    for size in range(len(body)):
-        broken = struct.pack(">ii", 3, size) + body[:size]
-        with pytest.raises(InputError):
-            delete_block(broken).delete_keys()
-
-
-def load_golden(name: str) -> tuple[LogBlock, dict[str, Any]]:
-    """A log that Hudi wrote, and the rows that were handed to Hudi."""
-    (found,), warnings = read((GOLDEN / f"{name}.log").read_bytes(), strict=True)
-    assert warnings == []
-    return found, json.loads((GOLDEN / f"{name}.json").read_text())
-
-
-def spelled(value: Any, kind: str) -> Any:
-    """A value as the golden files spell it."""
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if isinstance(value, bytes):
-        return value.hex()
-    if isinstance(value, dt.datetime):
-        return value.replace(tzinfo=None).isoformat()
-    if isinstance(value, dt.date):
-        return value.isoformat()
-    if isinstance(value, float):
-        return value if abs(value) < float("inf") else str(value)
-    assert kind.startswith("decimal")
-    return str(value)
-
-
-@pytest.mark.parametrize("name", ["hudi-log-types", "hudi-log-types-v6", "hudi-log-positions"])
-def test_rows_that_hudi_wrote(name: str) -> None:
-    """A log block of Spark and Hudi 1.2.0 holds the rows written, whatever their order."""
-    found, golden = load_golden(name)
-    decoder = AvroDecoder(found.schema or "", arrow_schema(found.schema or ""))
-    assert decoder.decode(found.content) == len(golden["rows"])
-    batch = decoder.finish()
-    batch.validate(full=True)
-    columns = golden["columns"]
-    rows = [{c: spelled(row[c], columns[c]) for c in columns} for row in batch.to_pylist()]
-    assert sorted(rows, key=str) == sorted(golden["rows"], key=str)
-    assert set(batch.column("_hoodie_commit_time").to_pylist()) == {found.instant}
-
-
-def test_deletes_that_hudi_wrote() -> None:
-    """A delete block of Spark and Hudi 1.2.0 holds keys and typed ordering values."""
-    found, golden = load_golden("hudi-log-typed-deletes")
-    keys = found.delete_keys()
-    rows = zip(
-        keys.record_keys,
-        keys.batch.column("partition_path").to_pylist(),
-        keys.ordering_types,
-        keys.ordering_values,
-        strict=True,
-    )
-    names = ("record_key", "partition_path", "type", "ordering")
-    got = [dict(zip(names, row, strict=True)) for row in rows]
-    assert sorted(got, key=str) == sorted(golden["deletes"], key=str)
-
-
-def test_positions_are_kept() -> None:
-    """Hudi 1.2.0 writes record positions and the base's instant into blocks of a simple index."""
-    found, _ = load_golden("hudi-log-positions")
-    assert found.header["RECORD_POSITIONS"]
-    assert len(found.header["BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS"]) == 17

@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from seambase.errors import InputError, RefusedError
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.storage import Storage
-from seamkit.scan.core_merges import KEEP, REMOVE, LogIndex
+from seamkit.scan.core_merges import KEEP, REMOVE
 from seamkit.tables.hudi.config.properties import (
     DeleteMarker,
     FillRule,
@@ -271,108 +269,13 @@ def test_several_ordering_values() -> None:
     assert "array" in ORDERING_WORDS
 
 
-EVENTS = st.lists(
-    st.tuples(
-        st.integers(0, 3),
-        st.integers(0, 4),
-        st.one_of(st.none(), st.tuples(*[st.one_of(st.none(), st.integers(0, 99))] * 2)),
-    ),
-    max_size=20,
-)
-
-
-@settings(max_examples=200, deadline=None)
-@given(
-    events=EVENTS,
-    base=st.dictionaries(st.integers(0, 4), st.tuples(st.integers(0, 4), st.integers(0, 99))),
-    event_time=st.booleans(),
-)
-def test_gaps_are_filled_as_a_fold_over_dictionaries_does(
-    events: list[tuple[int, int, tuple[int | None, int | None] | None]],
-    base: dict[int, tuple[int, int]],
-    event_time: bool,
-) -> None:
-    """Hudi 1.2.0, PartialUpdateHandler: the higher version, its nulls from the lower one.
-
-    An event is a key, an ordering value and two values, or None for a delete; a base row has its
-    second value missing.
-    """
-    expected = _expected(events, base, event_time=event_time)
-    with TrackedAllocator() as allocator:
-        assert _filled(events, base, event_time, allocator) == expected
-
-
-def _expected(events: Any, base: Any, *, event_time: bool) -> dict[int, tuple[Any, Any]]:
-    state: dict[int, tuple[int, Any]] = {}
-
-    def merge(older: tuple[int, Any], newer: tuple[int, Any]) -> tuple[int, Any]:
-        high, low = (newer, older) if not event_time or newer[0] >= older[0] else (older, newer)
-        if high[1] is None or low[1] is None:
-            return high
-        pairs = zip(high[1], low[1], strict=True)
-        return high[0], tuple(h if h is not None else b for h, b in pairs)
-
-    for key, order, values in events:
-        newer = (order, values)
-        state[key] = merge(state[key], newer) if key in state else newer
-    for key, (order, value) in base.items():
-        row = (order, (value, None))
-        state[key] = merge(row, state[key]) if key in state else row
-    return {key: values for key, (_, values) in state.items() if values is not None}
-
-
-def _filled(
-    events: Any, base: Any, event_time: bool, allocator: TrackedAllocator
-) -> dict[int, tuple[Any, Any]]:
-    live = [(key, *values) for key, _, values in events if values is not None]
-    numbers = iter(range(len(live)))
-    rows = np.array([-1 if v is None else next(numbers) for _, _, v in events], np.int32)
-    data = _columns(live)
-    index = LogIndex(
-        pa.record_batch({"k": pa.array([e[0] for e in events], pa.int64())}),
-        rows,
-        pa.record_batch({"o": pa.array([e[1] for e in events], pa.int64())})
-        if event_time
-        else None,
-        None,
-        allocator,
-        filling_rows=len(live),
-    )
-    own = _columns([(key, value, None) for key, (_, value) in base.items()])
-    order = pa.record_batch({"o": pa.array([o for o, _ in base.values()], pa.int64())})
-    losers = np.empty(len(base), np.int32)
-    sources = index.probe(own.select(["k"]), order if event_time else None, losers)
-    rest = index.rest()
-    if not live:
-        assert (sources >= KEEP).all() == (REMOVE not in sources)
-        kept = own.filter(pa.array(sources == KEEP))
-        return _as_rows([kept])
-    rule = FillRule("defaults")
-    presence = [rule.present(column) for column in data.columns]
-    filled = fill_gaps(data, presence, index.below(), rule)
-    merged = filled.assemble(own, sources, losers, allocator)
-    return _as_rows([merged, filled.data.take(pa.array(rest))])
-
-
-def _columns(rows: list[Any]) -> pa.RecordBatch:
-    return pa.record_batch(
-        {name: pa.array([row[i] for row in rows], pa.int64()) for i, name in enumerate("kab")}
-    )
-
-
-def _as_rows(batches: list[pa.RecordBatch]) -> dict[int, tuple[Any, Any]]:
-    rows = [row for batch in batches for row in batch.to_pylist()]
-    assert len({row["k"] for row in rows}) == len(rows)
-    return {row["k"]: (row["a"], row["b"]) for row in rows}
-
-
 def test_partial_blocks_leave_gaps_where_they_have_no_column() -> None:
     """A null of a column that a block has is a value; the lowest version's gap is the base's."""
-    data = pa.record_batch({"a": [1, None, None], "b": [None, 20, 30]})
-    held = [np.array([True, False, True]), np.array([False, True, True])]
-    filled = fill_gaps(data, held, np.array([1, -1, 0], np.int32), None)
-    # row 2 lies on row 0, which lies on row 1
-    assert filled.data.to_pydict() == {"a": [1, None, None], "b": [20, 20, 30]}
+    data = pa.record_batch({"a": [1, None, None, None], "b": [None, 20, 30, 40]})
+    held = [np.array([True, False, True, False]), np.array([False, True, True, True])]
+    filled = fill_gaps(data, held, np.array([1, -1, 0, 0], np.int32), None)
+    # rows 2 and 3 lie on row 0, which lies on row 1
+    assert filled.data.to_pydict() == {"a": [1, None, None, 1], "b": [20, 20, 30, 40]}
     base = pa.record_batch({"a": [7, 7, 7, 7], "b": [8, 8, 8, 8]})
     sources = np.array([0, 1, KEEP, REMOVE], np.int32)
     with TrackedAllocator() as allocator:

@@ -13,7 +13,7 @@ from seambase.statistics import ColumnStatistics, Figure
 from seamkit.files.storage import Storage
 from seamkit.tables.hudi.config.properties import load_config
 from seamkit.tables.hudi.indexes.metadata import ColumnStats
-from seamkit.tables.hudi.listing.metadata_table import MetadataTable, open_metadata_table
+from seamkit.tables.hudi.listing.metadata_table import MetadataTable
 from seamkit.tables.hudi.table import HudiTable
 from seamkit.tables.hudi.timeline.timeline import load_timeline
 from seamkit_tests.samples.damage import replace_in
@@ -152,20 +152,6 @@ def test_files_that_nothing_is_told_of_rule_nothing_out(folder: Path) -> None:
     assert other_type.bounds([file], ["n", "v"]) is None
 
 
-def test_the_record_index_lacks_a_key_that_the_table_has(folder: Path) -> None:
-    """Hudi's writer did not put a row there that went into a log: so it is not asked."""
-    storage = Storage(str(folder))
-    metadata = open_metadata_table(storage, load_timeline(storage, load_config(storage)))
-    keys = {
-        key.partition(":")[2]
-        for slice_ in metadata.slices("record_index")
-        for key, record in metadata.records(slice_)
-        if record is not None
-    }
-    there = HudiTable(str(folder)).scan(["k"]).to_table()["k"].to_pylist()
-    assert set(there) - keys == {"g"}
-
-
 def test_statistics_of_slices_with_logs_bound_what_files_and_logs_may_bring(folder: Path) -> None:
     """Each value of a merged row stands in one of its slice's files, the replaced n = 20 too.
 
@@ -187,17 +173,3 @@ def test_statistics_of_slices_with_logs_bound_what_files_and_logs_may_bring(fold
         assert told()[name] == ColumnStatistics(None, *ranged), name
     replace_in(folder / ".hoodie/hoodie.properties", "column_stats,", "")
     assert {one.least for one in told().values()} == {None}
-
-
-def test_statistics_hold_for_the_rows_that_merging_leaves(folder: Path) -> None:
-    """Of all slices together and of those with logs, as far as they tell anything."""
-    for condition in (None, pc.field("p") == "y", pc.field("p") != "y"):
-        scan = HudiTable(str(folder)).scan(filter=condition)
-        rows = scan.to_table()
-        told = scan.statistics().columns
-        for name in ("k", "n", "v", "ts"):
-            ends, known = pc.min_max(rows[name]).as_py(), told[name]
-            assert known.least is not None, name
-            assert known.greatest is not None, name
-            assert known.least.value.as_py() <= ends["min"], name
-            assert known.greatest.value.as_py() >= ends["max"], name

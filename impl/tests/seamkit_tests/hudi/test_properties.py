@@ -42,10 +42,18 @@ def _answer(table: Path) -> tuple[list[str], list[str], int]:
     )
 
 
-def _check_cuts(table: Path, lengths: list[int]) -> None:
+@pytest.mark.parametrize("everywhere", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", _TABLES)
+@pytest.mark.filterwarnings("ignore::seambase.scan.TableWarning")
+def test_properties_that_were_cut_change_no_row_in_silence(
+    name: str, everywhere: bool, tmp_path: Path
+) -> None:
+    """Between lines, or at every length: what is missing is missed, or was of no importance."""
+    table = unpack_table(name, tmp_path)
     file = _properties(table)
     content, whole = file.read_bytes(), _answer(table)
-    for length in lengths:
+    ends = list(itertools.accumulate(map(len, content.splitlines(keepends=True))))[:-1]
+    for length in range(len(content)) if everywhere else ends:
         file.write_bytes(content[:length])
         try:
             answer = _answer(table)
@@ -53,28 +61,6 @@ def _check_cuts(table: Path, lengths: list[int]) -> None:
             assert str(error)  # noqa: PT017 - either outcome is right
         else:
             assert answer[:2] == whole[:2] or answer[2] > whole[2], f"cut to {length} bytes"
-
-
-def _lines(table: Path) -> list[int]:
-    sizes = [len(line) for line in _properties(table).read_bytes().splitlines(keepends=True)]
-    return list(itertools.accumulate(sizes))[:-1]
-
-
-@pytest.mark.parametrize("name", _TABLES)
-@pytest.mark.filterwarnings("ignore::seambase.scan.TableWarning")
-def test_properties_cut_between_lines_change_no_row_in_silence(name: str, tmp_path: Path) -> None:
-    """What is missing then is missed, or was of no importance."""
-    table = unpack_table(name, tmp_path)
-    _check_cuts(table, _lines(table))
-
-
-@pytest.mark.filterwarnings("ignore::seambase.scan.TableWarning")
-@pytest.mark.slow
-@pytest.mark.parametrize("name", _TABLES)
-def test_properties_cut_at_every_length_change_no_row_in_silence(name: str, tmp_path: Path) -> None:
-    """The same within lines."""
-    table = unpack_table(name, tmp_path)
-    _check_cuts(table, list(range(_properties(table).stat().st_size)))
 
 
 def _load(folder: Path, text: str, backup: str | None = None) -> str:

@@ -61,20 +61,20 @@ def _filters(table: HudiTable, rows: pa.Table, most: int, chance: random.Random)
 
 
 @pytest.mark.parametrize("outlet", OUTLETS)
-@pytest.mark.parametrize("name", ["mor-v9-event", "mor-v6-event", "mor-v9-typed-delete"])
+@pytest.mark.parametrize("name", ["mor-v9-event", "mor-v9-typed-delete"])
 def test_row_groups_that_are_no_neighbours_keep_their_changes(
     name: str, outlet: str, tmp_path: Path
 ) -> None:
     """Two keys leave groups between them out: rows replaced or deleted stay so, at every outlet.
 
-    Of one table all pairs are asked, of the others a third, drawn by the outlet's name.
+    Of the larger table a third of all pairs is asked, drawn by the outlet's name.
     """
     folder = unpack_table(name, tmp_path)
     whole = HudiTable(str(folder)).scan().to_table()
     assert _FORMS["row-groups-1"].change(folder)
     table = HudiTable(str(folder))
     pairs, chance = list(_by_keys(table, whole)), random.Random(zlib.crc32(outlet.encode()))
-    few = len(pairs) if name == "mor-v9-event" else len(pairs) // 3
+    few = len(pairs) // 3 if name == "mor-v9-event" else len(pairs)
     for number, test in enumerate(chance.sample(pairs, few)):
         options = {"batch_rows": 1 + number % 3, "threads": 1 + number % 2 * 3}
         seamkit.keep_at_most(0)
@@ -83,14 +83,23 @@ def test_row_groups_that_are_no_neighbours_keep_their_changes(
         assert bag(found) == bag(whole.filter(test.expression)), (test.sql, options)
 
 
-def _check(name: str, folder: Path, most: int) -> None:
-    """Hold a table that is cut in several ways against its plain read before."""
-    folder = unpack_table(name, folder)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if number % 50 else [])
+        for number, name in enumerate(golden_table_names())
+    ],
+)
+def test_a_table_has_the_same_rows_however_its_base_files_are_cut(
+    name: str, tmp_path: Path
+) -> None:
+    """In four ways, under filters by two keys and by values of any columns."""
+    folder = unpack_table(name, tmp_path)
     original = HudiTable(str(folder))
     columns = original.schema.names
     whole = original.scan(columns).to_table()
     chance = random.Random(zlib.crc32(name.encode()))
-    filters = _filters(original, whole, most, chance)
+    filters = _filters(original, whole, 8, chance)
     for listing, rows in ("metadata", 7), ("metadata", 2), ("files", 2), ("files", 1):
         source: Any = listing if has_partition(original.timeline()) else "files"
         _FORMS[f"row-groups-{rows}"].change(folder)
@@ -101,20 +110,3 @@ def _check(name: str, folder: Path, most: int) -> None:
             options = {"columns": columns, "batch_rows": chance.randint(1, 3)}
             found = OUTLETS[outlet](table, test, {**options, "threads": chance.choice([1, 4])})
             assert bag(found) == bag(whole.filter(test.expression)), (rows, outlet, test.sql)
-
-
-@pytest.mark.parametrize("name", golden_table_names()[::25])
-def test_a_table_has_the_same_rows_however_its_base_files_are_cut(
-    name: str, tmp_path: Path
-) -> None:
-    """Under filters by two keys and by values of any columns."""
-    _check(name, tmp_path, 8)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", golden_table_names())
-def test_all_tables_have_the_same_rows_however_their_base_files_are_cut(
-    name: str, tmp_path: Path
-) -> None:
-    """Each in four ways, under many filters."""
-    _check(name, tmp_path, 10)

@@ -67,11 +67,6 @@ def avro_content(
     return b"".join(out)
 
 
-def rollback_block(instant: str, target: str) -> bytes:
-    """A command block that undoes `target`."""
-    return block("command", {INSTANT: instant, TARGET: target, COMMAND: "0"})
-
-
 _SCALARS = ("boolean", "int", "long", "float", "double", "bytes", "string", "date", "decimal")
 _BASES = {"date": "int", "time": "long", "timestamp": "long", "local-date": "int"}
 
