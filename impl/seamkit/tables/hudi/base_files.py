@@ -32,13 +32,12 @@ from seamkit.files.reader import FileReader, RowsWanted
 from seamkit.files.statistics import ColumnRange, FileStatistics
 from seamkit.files.storage import Storage
 from seamkit.files.variants.reader import METADATA, TYPED, VALUE, ShreddedReader, in_pieces
-from seamkit.tables.hudi.config.properties import TableConfig
+from seamkit.tables.hudi.config.properties import BOOTSTRAP_ROOT, TableConfig
 from seamkit.tables.hudi.config.value_types import HUDI_ORC_TYPES, HUDI_TYPES
 from seamkit.tables.hudi.indexes.key_filters import MOST_KEYS, named_record_keys, read_key_filter
 from seamkit.tables.hudi.listing.files import BaseFile, External, FileSlice
 from seamkit.tables.hudi.listing.hfile import read_hfile
 
-BOOTSTRAP_ROOT = "hoodie.bootstrap.base.path"
 _INDEX = ".hoodie/.aux/.bootstrap/.fileids"
 _SKELETON_INSTANT = "00000000000001"
 _NULL = "__HIVE_DEFAULT_PARTITION__"

@@ -149,6 +149,7 @@ TIMELINE = ".hoodie/timeline"
 
 _MOST_BYTES = 16 << 20
 DROPS = "hoodie.datasource.write.drop.partition.columns"
+BOOTSTRAP_ROOT = "hoodie.bootstrap.base.path"
 #: Meta columns that are empty, by writers after 1.2.0 (HoodieMetaFieldFlags).
 EXCLUDED = "hoodie.table.meta.fields.exclude.list"
 #: What Hudi has written into every table since a version.

@@ -28,7 +28,12 @@ import pyarrow as pa
 from seambase.errors import InputError, RefusedError
 from seambase.values import value_class
 from seamkit.files.storage import FileStatus, Storage
-from seamkit.tables.hudi.config.properties import DROPS, PROPERTIES, TableConfig
+from seamkit.tables.hudi.config.properties import (
+    BOOTSTRAP_ROOT,
+    DROPS,
+    PROPERTIES,
+    TableConfig,
+)
 from seamkit.tables.hudi.timeline.timeline import FileNames, Timeline
 from seamkit.tables.hudi.timeline.window import Window, file_names
 
@@ -310,8 +315,12 @@ def partition_schema(schema: pa.Schema, config: TableConfig) -> pa.Schema:
         at = schema.get_field_index(name)
         if at < 0 and config.drops_partition_columns:
             schema = schema.append(pa.field(name, pa.string()))
-        elif at < 0 and DROPS not in config.raw and name.split(".")[0] not in schema.names:
-            # Before 0.11 no table dropped one.
+        elif (
+            at < 0
+            and not {DROPS, BOOTSTRAP_ROOT} & config.raw.keys()
+            and name.split(".")[0] not in schema.names
+        ):
+            # Before 0.11 no table dropped one, but bootstrapped ones that folders alone tell.
             raise InputError(f"{PROPERTIES}: {DROPS} is missing, and the schema has no {name!r}")
         elif (
             at >= 0
