@@ -14,6 +14,7 @@ from seambase.errors import InputError
 from seamkit.files.storage import Storage
 from seamkit.tables.hudi.base_files import KeyedParquetReader
 from seamkit.tables.hudi.indexes.key_filters import KeyFilter, read_key_filter
+from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.golden_tables import unpack_table
 
 _KIND = b"hoodie_bloom_filter_type_code"
