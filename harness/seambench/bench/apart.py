@@ -43,11 +43,9 @@ class Home(Protocol):
 
     def ask(self, word: str, task: Task) -> Any:
         """Have a task's competitor `time` a run, measure `memory`, or tell `about` its last run."""
-        ...
 
     def close(self) -> None:
         """End what it started."""
-        ...
 
 
 def competitor_at(home: Home, task: Task) -> Competitor:

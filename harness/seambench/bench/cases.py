@@ -68,11 +68,9 @@ class Case(Protocol):
     @property
     def name(self) -> str:
         """In records, e.g. `scan/all`."""
-        ...
 
     def task(self, reader: Reader) -> tuple[Task, str]:
         """What this reader has to do, and the digest of the oracle's rows."""
-        ...
 
 
 class ScanCase:

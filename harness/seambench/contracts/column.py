@@ -88,8 +88,6 @@ class ColumnTable(Protocol):
             seambase.errors.RefusedError: a type of the request is not supported.
             seambase.errors.InputError: a type string or value is wrong.
         """
-        ...
 
     def live_blocks(self) -> int:
         """Blocks of off-heap memory still held; 0 once every chunk is released."""
-        ...

@@ -76,4 +76,3 @@ class Staged(Protocol):
             seambase.errors.RefusedError: a column of the batch is not supported.
             seambase.errors.UnavailableError: this machine lacks what the steps need.
         """
-        ...

@@ -115,7 +115,6 @@ class ExchangeSender(Protocol):
         Raises:
             seambase.errors.SeambenchError: the exchange has failed, by whoever's fault.
         """
-        ...
 
     def finish(self, driver: int = 0) -> None:
         """Nothing more follows of a driver.
@@ -125,11 +124,9 @@ class ExchangeSender(Protocol):
         Raises:
             seambase.errors.SeambenchError: the exchange has failed.
         """
-        ...
 
     def cancel(self, reason: str) -> None:
         """End without an end: receivers must not take what they have for all there is."""
-        ...
 
 
 @runtime_checkable
@@ -143,7 +140,6 @@ class Counted(Protocol):
         for all who have them. Times of several sides and threads are added up, but for
         `network_time` and `overall_time` of senders, of which the longest counts.
         """
-        ...
 
 
 class ExchangeReceiver(Protocol):
@@ -159,11 +155,9 @@ class ExchangeReceiver(Protocol):
         Raises:
             seambase.errors.SeambenchError: a sender was lost or cancelled, or time ran out.
         """
-        ...
 
     def cancel(self, reason: str) -> None:
         """Give up: senders get `reason`."""
-        ...
 
 
 class OpenExchange(Protocol):
@@ -174,7 +168,6 @@ class OpenExchange(Protocol):
 
     def close(self) -> None:
         """End what still runs and release everything. Repeatable."""
-        ...
 
 
 class Exchange(Protocol):
@@ -204,7 +197,6 @@ class Exchange(Protocol):
             seambase.errors.RefusedError: legal, but not supported.
             seambase.errors.UnavailableError: this machine lacks what the transport needs.
         """
-        ...
 
 
 class ListeningReceiver(ExchangeReceiver, Protocol):
@@ -214,7 +206,6 @@ class ListeningReceiver(ExchangeReceiver, Protocol):
 
     def close(self) -> None:
         """Release everything; who still sends learns of it. Repeatable."""
-        ...
 
 
 class RemoteSender(ExchangeSender, Protocol):
@@ -222,7 +213,6 @@ class RemoteSender(ExchangeSender, Protocol):
 
     def close(self) -> None:
         """Release everything; receivers take a sender that did not finish for lost. Repeatable."""
-        ...
 
 
 @runtime_checkable
@@ -245,7 +235,6 @@ class Distributed(Protocol):
         Raises:
             seambase.errors.SeambenchError: as `Exchange.open` does.
         """
-        ...
 
     def connect(
         self, request: ExchangeRequest, sender: int, addresses: Sequence[str]
@@ -260,4 +249,3 @@ class Distributed(Protocol):
         Raises:
             seambase.errors.SeambenchError: as `Exchange.open` does, and where nobody listens.
         """
-        ...

@@ -79,15 +79,12 @@ class Golden(Protocol):
         Raises:
             UsageError: an unknown or missing key, or a variant that is none.
         """
-        ...
 
     def needs(self, spec: Any, request: CommitRequest) -> Sequence[str]:
         """Capabilities that a reader must state to be asked this of this table."""
-        ...
 
     def settle(self, table: Path) -> None:
         """Put right what an archive cannot hold, after a table was unpacked."""
-        ...
 
 
 class Damage(Protocol):
@@ -102,11 +99,9 @@ class Damage(Protocol):
         Raises:
             UsageError: there is no such place.
         """
-        ...
 
     def name_parts(self, name: str) -> Mapping[str, str]:
         """Parts of a file's name that the target of a `rename` or `copy` may hold in braces."""
-        ...
 
 
 class Layouts(Protocol):
@@ -121,7 +116,6 @@ class Layouts(Protocol):
         Raises:
             UsageError: it is, and asks for something that cannot be written.
         """
-        ...
 
     def make(self, ratio: float, share: float, knobs: Mapping[str, str]) -> Layout:
         """A layout whose tables are changed.
@@ -134,7 +128,6 @@ class Layouts(Protocol):
         Raises:
             UsageError: an unknown knob, or a value that cannot be written.
         """
-        ...
 
 
 class Writer(Protocol):
@@ -149,14 +142,12 @@ class Writer(Protocol):
             design: the table.
             path: its folder.
         """
-        ...
 
     def groups(self, keys: Sequence[npt.NDArray[np.int64]], count: int) -> npt.NDArray[np.int64]:
         """Number of the group, from 0, into which `write` puts each row, by its key columns.
 
         A group's rows lie together in files of their own once the table was created.
         """
-        ...
 
     def check(self, path: Path, groups: Groups) -> None:
         """Check that the files of a table are as its groups say.
@@ -164,11 +155,9 @@ class Writer(Protocol):
         Raises:
             SeambenchError: they are not; the message names the groups.
         """
-        ...
 
     def writer_version(self, spec: Any) -> str | None:
         """Version of the bundle that writes a golden table; each runs in its own process."""
-        ...
 
     def write_table(
         self, session: Any, spec: Any, table: Path, *, lenient: bool = False
@@ -181,7 +170,6 @@ class Writer(Protocol):
             table: where.
             lenient: go on after a step that fails, with the table as it then is.
         """
-        ...
 
 
 @dataclass(frozen=True, eq=False)

@@ -72,19 +72,15 @@ class Scan(Protocol):
     @property
     def schema(self) -> pa.Schema:
         """Schema of the batches: the requested columns in the requested order."""
-        ...
 
     def to_reader(self) -> pa.RecordBatchReader:
         """A stream of batches. Batches of different slices may come in any order."""
-        ...
 
     def dataset(self) -> ds.Dataset:
         """A dataset over all columns asked for, to which engines push columns and filters."""
-        ...
 
     def report(self) -> ScanReport:
         """What the reads so far did (complete once a stream is drained)."""
-        ...
 
 
 @runtime_checkable
@@ -94,7 +90,6 @@ class Parted(Scan, Protocol):
     @property
     def n_parts(self) -> int:
         """How many parts there are."""
-        ...
 
     def part(self, number: int, columns: Sequence[str], condition: pc.Expression | None) -> Scan:
         """One part; all together give the scan's rows, each exactly once.
@@ -104,7 +99,6 @@ class Parted(Scan, Protocol):
             columns: those to hand out; the scan's schema has them all.
             condition: further rows to leave out, over any columns of the scan.
         """
-        ...
 
 
 @runtime_checkable
@@ -123,7 +117,6 @@ class Written(Parted, Protocol):
         Raises:
             RefusedError: the scan has no such plan.
         """
-        ...
 
 
 @runtime_checkable
@@ -132,7 +125,6 @@ class Related(Scan, Protocol):
 
     def relation(self, connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyRelation:
         """The rows as a relation of DuckDB; queries over it push columns and filters down."""
-        ...
 
 
 @runtime_checkable
@@ -147,7 +139,6 @@ class Answering(Scan, Protocol):
             tables: by the names that the query has for them: scans of the same scanner, and
                 folders of Parquet files.
         """
-        ...
 
 
 @runtime_checkable
@@ -156,7 +147,6 @@ class Bare(Parted, Protocol):
 
     def files_alone(self) -> Parted:
         """The same parts as their data files stand, to tell what merging costs; no answer."""
-        ...
 
 
 @runtime_checkable
@@ -173,7 +163,6 @@ class Describing(Protocol):
             seambase.errors.RefusedError: this scanner does not read it.
             seambase.errors.UnavailableError: this machine lacks what the scanner needs.
         """
-        ...
 
 
 class Scanner(Protocol):
@@ -205,4 +194,3 @@ class Scanner(Protocol):
             seambase.errors.RefusedError: legal, but this scanner does not support it.
             seambase.errors.UnavailableError: this machine lacks what the scanner needs.
         """
-        ...

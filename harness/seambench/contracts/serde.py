@@ -84,7 +84,6 @@ class Serde(Protocol):
             seambase.errors.UsageError: batches that do not fit the request, an unknown option.
             seambase.errors.RefusedError: legal, but this implementation does not support it.
         """
-        ...
 
     def deserialize(
         self, request: SerdeRequest, data: bytes | bytearray | memoryview
@@ -96,4 +95,3 @@ class Serde(Protocol):
             seambase.errors.InputError: the bytes break the format; the message names the offset.
             seambase.errors.RefusedError: legal, but not supported, or beyond a limit.
         """
-        ...

@@ -90,4 +90,3 @@ class TableWriter(Protocol):
         Raises:
             seambase.errors.RefusedError: it does not do this, and has left the table as it was.
         """
-        ...

@@ -127,17 +127,14 @@ class TableSpec(Protocol):
     @property
     def name(self) -> str:
         """Name of the table, with its variant: `event/v9`."""
-        ...
 
     @property
     def columns(self) -> Mapping[str, str]:
         """Its latest schema: names, and types of cases (`seambench.conformance.plain`)."""
-        ...
 
     @property
     def steps(self) -> Sequence[Any]:
         """What was done, in order, for it to come to be."""
-        ...
 
 
 @dataclass(frozen=True)

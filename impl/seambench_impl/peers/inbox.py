@@ -35,7 +35,6 @@ class Closing(Protocol):
 
     def close(self) -> None:
         """Give everything back. Repeatable."""
-        ...
 
 
 _Receiver = TypeVar("_Receiver", bound=Closing)

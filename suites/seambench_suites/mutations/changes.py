@@ -25,7 +25,6 @@ class Change(Protocol):
 
     def apply(self, whole: Mapping[str, bytes]) -> Mapping[str, bytes | None]:
         """The files that change, and what they are then; None for one that is gone."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -47,11 +47,9 @@ class Worker(Protocol):
 
     def table(self, name: str) -> pa.Table:
         """This worker's part of a table."""
-        ...
 
     def exchange(self, step: str, rows: pa.Table) -> pa.Table:
         """Send rows through an exchange; what this worker receives, when nothing more comes."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -89,15 +89,12 @@ class Workers(Protocol):
 
         Plans come in turns for one number of workers, so that these may be kept.
         """
-        ...
 
     def run(self, way: Way, *, memory: bool = False) -> Ran:
         """Run the plan once; with `memory` that is watched, and times are of no use."""
-        ...
 
     def close(self) -> None:
         """End all workers. Repeatable."""
-        ...
 
 
 class _Local:

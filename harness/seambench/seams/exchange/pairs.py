@@ -34,7 +34,6 @@ class _ManyWires(Protocol):
 
     def speaking(self, wire: str) -> Distributed:
         """The same, bound to a wire."""
-        ...
 
 
 class Pair:

@@ -87,11 +87,9 @@ class Read(Protocol):
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """All batches; an error unless they are complete."""
-        ...
 
     def close(self) -> None:
         """End it. Repeatable."""
-        ...
 
 
 class DoorScanner(WithFacts, ABC):
@@ -145,19 +143,15 @@ class Source(Protocol):
     @property
     def output(self) -> IO[bytes]:
         """The bytes that it writes."""
-        ...
 
     def says_more(self) -> bool:
         """Whether more comes behind what was read."""
-        ...
 
     def end(self) -> None:
         """Wait for its end, and raise what it stands for unless it is success."""
-        ...
 
     def close(self) -> None:
         """End it. Repeatable."""
-        ...
 
 
 class _Output(io.RawIOBase):
