@@ -50,12 +50,6 @@ def test_what_is_not_written_is_told() -> None:
     assert found.reason.startswith("not written: refused what it offers")
 
 
-def test_missing_implementations_are_wrong_usage() -> None:
-    """An implementation that does not exist ends the run in one sentence."""
-    with pytest.raises(UsageError, match="has no 'NoSuchSerde'"):
-        _outcomes([RIGHT, f"{HERE}NoSuchSerde"])
-
-
 @pytest.mark.parametrize(
     ("pattern", "says"),
     [("nothing/*", "nothing/"), ("serde/presto/bigint_1_rows/flip", "can be written")],

@@ -290,13 +290,6 @@ def test_variants_run_only_where_they_are_named(monkeypatch: pytest.MonkeyPatch)
     assert registry.names("scan") == ["one", "two"]
 
 
-def test_known_words_are_refused_with_the_nearest() -> None:
-    """A capability with a slip of the pen would leave cases out without a word."""
-    seam = registry.find_seam("exchange")
-    with pytest.raises(SeambenchError, match=r"'orders.merg'.*did you mean 'orders.merge'"):
-        seam.require_words({"orders.merg": True}, "mine")
-
-
 def test_the_verdict_of_a_closed_pipe_is_lost() -> None:
     """`check | head -1` does not end with 0, whatever the first line said."""
     program = [sys.executable, "-m", "seambench.cli", "check", "--json", "--impl"]

@@ -173,17 +173,6 @@ def test_a_day_that_python_has_not_is_its_number() -> None:
     assert found == [(-719164,), (dt.date(1970, 1, 1),), (None,)]
 
 
-def test_timestamps_with_and_without_zone_are_alike() -> None:
-    """A timestamp without a zone is taken as UTC, to the microsecond."""
-    naive = pa.array([1], pa.timestamp("us"))
-    zoned = pa.array([1], pa.timestamp("us", "UTC"))
-    rows = [
-        rows_of([pa.RecordBatch.from_arrays([column], names=["t"])], ["t"])
-        for column in (naive, zoned)
-    ]
-    assert difference(rows[0], rows[1], ["t"]) is None
-
-
 _NOON = dt.datetime(2020, 1, 1, 12)
 
 

@@ -9,7 +9,6 @@ import sys
 import time
 from pathlib import Path
 
-import duckdb
 import pyarrow as pa
 import pytest
 
@@ -62,15 +61,6 @@ def test_schema_and_rows_come_from_one_run() -> None:
     for _ in range(2):
         assert scan.to_reader().read_all()["id"].to_pylist() == list(range(10))
         assert scan.report().rows == 10
-
-
-def test_command_is_queried_through_its_dataset() -> None:
-    """DuckDB gets columns and filters through the harness's dataset."""
-    scan = CommandScanner(COMMAND).open(ScanRequest(table="t"))
-    with duckdb.connect() as con:
-        con.register("t", scan.dataset())
-        assert con.execute("SELECT sum(id) FROM t WHERE id > 6").fetchall() == [(24,)]
-        assert con.execute("SELECT count(*) FROM t").fetchall() == [(10,)]
 
 
 @pytest.mark.parametrize(
@@ -191,13 +181,6 @@ def test_library_gives_rows_and_its_stream_back(library: Path) -> None:
     del scan
     gc.collect()
     assert ctypes.CDLL(str(library)).reader_open_streams() == 0
-
-
-def test_library_is_queried_through_its_dataset(library: Path) -> None:
-    """DuckDB gets columns and filters through the harness's dataset."""
-    with duckdb.connect() as con:
-        con.register("t", LibraryScanner(str(library)).open(ScanRequest(table="t")).dataset())
-        assert con.execute("SELECT count(*), sum(id) FROM t WHERE id >= 4").fetchall() == [(2, 9)]
 
 
 @pytest.mark.parametrize(

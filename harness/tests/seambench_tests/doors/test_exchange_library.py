@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from seambase.errors import RefusedError, UsageError
+from seambase.errors import RefusedError
 from seambench.contracts.exchange import ExchangeRequest
 from seambench.contracts.outcomes import Mismatch
 from seambench.contracts.registry import resolve
@@ -82,12 +82,3 @@ def test_nothing_that_comes_is_an_error(library: Path) -> None:
         receiver.read(timeout=0.01)
     receiver.close()
     receiver.close()
-
-
-def test_a_library_without_the_functions_is_told(tmp_path: Path) -> None:
-    """A shared library that lacks them is no exchange."""
-    source = tmp_path / "empty.c"
-    source.write_text("int nothing;")
-    target = compiled(source, tmp_path / "empty.so")
-    with pytest.raises(UsageError, match="seambench_exchange_listen"):
-        LibraryExchange(str(target))

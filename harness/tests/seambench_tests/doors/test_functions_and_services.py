@@ -2,8 +2,6 @@
 
 import http.server
 import json
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -234,7 +232,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if behaviour in _STATUS:
             self._say(*_STATUS[behaviour])
             return
-        answer = pa.table({"request": [json.dumps(asked)]}) if behaviour == "echo" else ROWS
+        answer = ROWS
         if behaviour != "other columns":
             answer = answer.select(asked.get("columns", answer.schema.names))
         sink = pa.BufferOutputStream()
@@ -296,19 +294,6 @@ def test_a_service_answers_with_a_stream(address: str, table: str) -> None:
         assert con.execute("SELECT name FROM t WHERE id > 2").fetchall() == [("c",)]
 
 
-def test_a_service_gets_the_request_of_programs(address: str) -> None:
-    """The same JSON object."""
-    table = read(registry.resolve("scan", address), "echo", where="id > 1", threads=2)
-    assert json.loads(table["request"][0].as_py()) == {
-        "version": 1,
-        "seam": "scan",
-        "table": "echo",
-        "query": {"type": "snapshot"},
-        "where": "id > 1",
-        "threads": 2,
-    }
-
-
 @pytest.mark.parametrize(
     ("behaviour", "kind", "reason"),
     [
@@ -352,31 +337,3 @@ def test_addresses_that_are_none(name: str, kind: type[Exception], reason: str) 
         registry.resolve("scan", name)
     with pytest.raises(RefusedError, match="no door `http`"):
         registry.resolve("serde", name)
-
-
-_READER = """
-import json, sys, pyarrow as pa
-request = json.load(sys.stdin)
-with pa.ipc.new_stream(sys.stdout.buffer, pa.schema([(c, "string") for c in request["columns"]])):
-    pass
-"""
-
-
-def test_who_states_named_columns_is_told_them(tmp_path: Path) -> None:
-    """A program that finds no columns itself learns from its first case that rows are missing."""
-    (tmp_path / "reader.py").write_text(_READER)
-    facts = {"capabilities": {"formats.delta": True, "query.snapshot": True, "named-columns": True}}
-    (tmp_path / "reader.seambench.json").write_text(json.dumps(facts))
-    program = "import sys; from seambench.cli import main; main(sys.argv[1:])"
-    words = ("check", "--seam", "scan", "--case", "scan/delta/checkpoints/commits-gone", "--json")
-    command = [sys.executable, "-c", program, *words, "--impl", "cmd:python reader.py"]
-    done = subprocess.run(
-        command,
-        cwd=tmp_path,
-        env={"PATH": str(Path(sys.executable).parent)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 1, done.stderr
-    assert "4 rows expected, 0 read" in json.loads(done.stdout.splitlines()[0])["reason"]

@@ -235,18 +235,6 @@ def test_commands_name_no_folders_of_a_machine(typed: str, kept: str) -> None:
     assert new_run(typed).command == kept
 
 
-def test_no_results_are_no_problem(tmp_path: Path) -> None:
-    """An empty folder holds no broken record."""
-    assert validate_tree(tmp_path) == []
-
-
-def test_a_pass_says_what_arrived(sound: Raw, tmp_path: Path) -> None:
-    """Without a count nobody can tell a time from that of doing nothing."""
-    del sound["timings"][2]["moved"]
-    with pytest.raises(InputError, match="does not say what arrived"):
-        load_record(put(tmp_path, sound))
-
-
 @pytest.mark.parametrize(
     ("text", "kind", "says"),
     [

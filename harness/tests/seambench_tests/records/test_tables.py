@@ -7,8 +7,6 @@ import msgspec
 import pytest
 
 from seambase.errors import InputError, UsageError
-from seambench.contracts import registry
-from seambench.records.bars import load_bars
 from seambench.records.model import Record
 from seambench.records.tables import Table, answers, load_tables, rendered, with_tables
 from seambench_tests.records.test_bars import QUIET, record, timing
@@ -161,15 +159,6 @@ def test_a_document_gets_its_tables_and_keeps_the_rest() -> None:
     assert with_tables(written, {"t": table()}, two(SLOW, FAST)) == written
     with pytest.raises(UsageError, match=r"has the tables \['t'\], not \['u'\]"):
         with_tables(text, {"u": table(name="u")}, [])
-
-
-def test_declared_tables_are_made_by_runs_that_are_declared() -> None:
-    """Each names a run of `bars.toml`, and its rows fill their columns."""
-    suite = registry.resolve_suite("tpch")
-    runs = load_bars(suite.bars).run
-    tables = load_tables(suite.tables)
-    assert tables
-    assert {one.run for one in tables} <= runs.keys()
 
 
 def test_rows_that_do_not_fill_the_columns_are_refused(tmp_path: Any) -> None:

@@ -91,11 +91,6 @@ def test_another_buffer_has_another_digest() -> None:
     assert len({digest_of(one) for one in [answer, *bent]}) == 7
 
 
-def test_ids_are_unique() -> None:
-    """No two cases have one name."""
-    assert len({case.id for case in CASES}) == len(CASES)
-
-
 def _nulls(values: list[Any]) -> int:
     return sum(value is None for value in values)
 
