@@ -60,8 +60,7 @@ void seam_gather_column_reset(struct seam_gather_column *column) {
     column->n_children = 0;
 }
 
-/* ---- validity
- * ------------------------------------------------------------------------------------- */
+/* --- validity --- */
 
 static void set_bit(uint8_t *bits, int64_t at, int value) {
     uint8_t mask = (uint8_t)(1 << (at & 7));
@@ -109,8 +108,7 @@ static int append_validity(struct seam_gather_column *column, const struct seam_
     return SEAM_OK;
 }
 
-/* ---- values
- * --------------------------------------------------------------------------------------- */
+/* --- values --- */
 
 static int any_missing(const int32_t *rows, int64_t count) {
     int32_t all = 0;
@@ -226,8 +224,7 @@ static int append_strings(struct seam_gather_column *column, const struct seam_n
     return SEAM_OK;
 }
 
-/* ---- nesting
- * -------------------------------------------------------------------------------------- */
+/* --- nesting --- */
 
 /* Row numbers for a child, made for the time of one append. */
 static int make_rows(struct seam_gather_column *column, int64_t count, int32_t **out,
@@ -346,8 +343,7 @@ int64_t seam_gather_column_bytes(const struct seam_gather_column *column) {
     return bytes;
 }
 
-/* ---- the end
- * -------------------------------------------------------------------------------------- */
+/* --- the end --- */
 
 /* A column without rows still has its first offset, and buffers that are there. */
 static int complete_buffers(struct seam_gather_column *column, struct seam_error *error) {

@@ -81,8 +81,7 @@ void seam_partition_sort(const uint32_t *parts, int64_t rows, int32_t n_parts,
     }
 }
 
-/* ---- partitioner
- * ---------------------------------------------------------------------------------- */
+/* --- partitioner --- */
 
 struct finished {
     int32_t part;

@@ -39,8 +39,7 @@ static uint32_t feed_null(int32_t function, uint32_t state) {
     return state ^ (UINT32_C(0x9e3779b9) + (state << 6) + (state >> 2));
 }
 
-/* ---- dates and decimals as the CRC sees them ----------------------------------------------------
- */
+/* --- dates and decimals as the CRC sees them --- */
 
 /* Civil date of a day count since 1970-01-01, proleptic Gregorian. */
 static void civil(int64_t days, int64_t *year, int *month, int *day) {
@@ -108,8 +107,7 @@ static uint32_t crc_of_flat(const struct seam_column_type *type, const struct se
                               : seam_crc32(state, value.bytes, value.size_bytes);
 }
 
-/* ---- one value
- * ----------------------------------------------------------------------------------- */
+/* --- one value --- */
 
 static uint32_t hash_value(int32_t function, const struct seam_column_type *type,
                            const struct seam_node *node, int64_t row, uint32_t state);
@@ -165,8 +163,7 @@ static uint32_t hash_value(int32_t function, const struct seam_column_type *type
     return feed(function, state, value.bytes, value.size_bytes);
 }
 
-/* ---- columns
- * -------------------------------------------------------------------------------------- */
+/* --- columns --- */
 
 #define FNV_PRIME UINT32_C(0x01000193)
 

@@ -18,8 +18,7 @@ uint32_t seam_murmur3(uint32_t seed, const uint8_t *bytes, int64_t size_bytes) {
     return murmur3_finish(hash ^ murmur3_word(tail), (uint32_t)size_bytes);
 }
 
-/* ---- XXH3, 64 bits, after the specification of xxHash 0.8 -------------------------------------
- */
+/* --- XXH3, 64 bits, after the specification of xxHash 0.8 --- */
 
 #define P32_1 UINT32_C(0x9E3779B1)
 #define P32_2 UINT32_C(0x85EBCA77)

@@ -21,8 +21,7 @@ static inline uint64_t word_at(const uint8_t *bytes, int64_t size_bytes) {
     return word;
 }
 
-/* ---- XXH64
- * --------------------------------------------------------------------------------------- */
+/* --- XXH64 --- */
 
 static inline uint64_t xxh64_lane(uint64_t lane, uint64_t word) {
     return rotated(lane + word * PRIME_2, 31) * PRIME_1;
@@ -64,8 +63,7 @@ static uint64_t xxh64_of_long(uint64_t value) {
     return seam_xxh64((const uint8_t *)&value, sizeof value);
 }
 
-/* ---- what both look at
- * --------------------------------------------------------------------------- */
+/* --- what both look at --- */
 
 /* The bits of a float with one NaN, and 0 for -0. */
 static uint64_t float_bits(const struct seam_view *view, int64_t row) {
@@ -99,8 +97,7 @@ static int64_t timestamp_at(const struct seam_view *view, int64_t row) {
     return (int64_t)word_at(view->data + (view->offset + row) * 8, 8);
 }
 
-/* ---- Presto
- * -------------------------------------------------------------------------------------- */
+/* --- Presto --- */
 
 /* AbstractLongType.hash, AbstractIntType.hash. */
 static uint64_t presto_long(int64_t value) {
@@ -142,8 +139,7 @@ static uint64_t presto_flat(const struct seam_column_type *type, const struct se
     }
 }
 
-/* ---- Velox
- * --------------------------------------------------------------------------------------- */
+/* --- Velox --- */
 
 /* hashMix, the 128 to 64 bits of CityHash. */
 static uint64_t mixed(uint64_t upper, uint64_t lower) {
@@ -252,8 +248,7 @@ static uint64_t velox_flat(const struct seam_column_type *type, const struct sea
                               : mixed_32((uint32_t)seam_hash_number(type, node, row));
 }
 
-/* ---- nesting
- * ------------------------------------------------------------------------------------- */
+/* --- nesting --- */
 
 enum { VELOX_NULL = 1 };
 
