@@ -15,6 +15,7 @@ from functools import partial
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from seambase.errors import RefusedError
 from seamkit.avro.data_file import AvroReader
@@ -77,7 +78,7 @@ class HiveTypes(LosslessTypes):
     """Type rules: a file's types widen to the table's.
 
     An instant becomes what a clock in UTC shows; the smaller integers of Hive are ints in Avro, and
-    must fit.
+    must fit. Whole numbers become the nearest ones with a floating point, as Java casts them.
     """
 
     def promotes(self, have: pa.DataType, want: pa.DataType) -> bool:
@@ -87,12 +88,16 @@ class HiveTypes(LosslessTypes):
             return True
         if kinds.is_int32(have) and kinds.is_integer(want):
             return True
-        return super().promotes(have, want)
+        return bool(kinds.is_integer(have) and kinds.is_floating(want)) or super().promotes(
+            have, want
+        )
 
     def promote(self, column: pa.Array, want: pa.DataType) -> pa.Array:
         """The values in the table's type; digits below its unit are cut off."""
         if pa.types.is_timestamp(column.type) and pa.types.is_timestamp(want):
             return cut_times(column, want.unit)
+        if pa.types.is_integer(column.type) and pa.types.is_floating(want):
+            return pc.cast(column, want, safe=False)
         return super().promote(column, want)
 
 

@@ -314,6 +314,30 @@ def test_a_number_of_avro_is_one_whatever_it_counts(
     assert table.scan(["s"], filter="n = 7").to_table().to_pylist() == [{"s": {"x": 70000}}]
 
 
+@pytest.mark.parametrize("own", _POSITIONS)
+def test_whole_numbers_become_the_nearest_ones_with_a_floating_point(
+    own: str, tmp_path: Path
+) -> None:
+    """As Hive's classes cast them where `ALTER TABLE` changed the column's type."""
+    longs = [(1 << 53) + 1, -((1 << 24) + 1), None, 5]
+    rows = pa.table({"d": longs, "f": longs, "s": [{"x": one} for one in longs]})
+    file = tmp_path / "f"
+    if own == "avro":
+        long = optional("long")
+        schema = record(d=long, f=long, s=record("s", x=long))
+        file.write_bytes(container(schema, rows.to_pylist()))
+    else:
+        (orc if own == "orc" else pq).write_table(rows, file)
+    columns = {"d": "double", "f": "float", "s": "struct<x:double>"}
+    table = HiveTable(tmp_path, columns=columns, file_format=own)
+    doubles = [9007199254740992.0, -16777217.0, None, 5.0]
+    found = table.scan().to_table().to_pydict()
+    assert found["d"] == [one["x"] for one in found["s"]] == doubles
+    assert found["f"] == [9007199254740992.0, -16777216.0, None, 5.0]
+    for test in ("d = 9007199254740992", "f = -16777216", "d > 5 AND f > 5"):
+        assert table.scan(["d"], filter=test).to_table().num_rows == 1
+
+
 @pytest.mark.parametrize("level", ["0", "2"])
 def test_fields_by_position_are_refused(level: str, tmp_path: Path) -> None:
     """ORC goes by position as deep as a property says; the default is the columns alone."""
