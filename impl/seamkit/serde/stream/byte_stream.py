@@ -15,22 +15,20 @@ from seamkit.serde.stream.result import StreamArena
 Buffer = bytes | bytearray | memoryview
 
 
-class OutputRanges:
-    """What streams of bytes and of bits share. Positions are in their unit."""
-
-    _is_bits = 0
+class ByteOutputStream:
+    """Grows by ranges of an arena; what was written never moves. It is cleared before its arena."""
 
     def __init__(self, arena: StreamArena) -> None:
         self._arena = arena
         self._error = new_error()
         self.pointer: Any = ffi.gc(ffi.new("struct seam_byte_output *"), lib.seam_byte_output_clear)
-        lib.seam_byte_output_init(self.pointer, arena.pointer, self._is_bits)
+        lib.seam_byte_output_init(self.pointer, arena.pointer, 0)
 
     def __len__(self) -> int:
         return int(self.pointer.size)
 
     def tell(self) -> int:
-        """Where the next byte (or bit) goes."""
+        """Where the next byte goes."""
         return int(lib.seam_byte_output_tell(self.pointer))
 
     def seek(self, position: int) -> int:
@@ -41,7 +39,7 @@ class OutputRanges:
         return position
 
     def copy_to(self, out: bytearray | memoryview) -> None:
-        """Copy the whole stream into writable memory of exactly its size in bytes."""
+        """Copy the whole stream into writable memory of exactly its size."""
         view = ffi.from_buffer("uint8_t[]", out, require_writable=True)
         size = lib.seam_byte_output_bytes(self.pointer)
         if len(view) != size:
@@ -58,10 +56,6 @@ class OutputRanges:
         """Forget everything. The ranges go back when the arena is cleared."""
         lib.seam_byte_output_clear(self.pointer)
         self._arena.let_go(self)
-
-
-class ByteOutputStream(OutputRanges):
-    """Grows by ranges of an arena; what was written never moves. It is cleared before its arena."""
 
     def write(self, data: Buffer) -> int:
         """Append at the position; returns how many bytes that were."""

@@ -22,8 +22,6 @@ from seamkit.offheap.columns.table import Chain
 from seamkit.offheap.columns.types import parse
 from seamkit.offheap.engine.columns import EngineColumns, EngineSchema, fill
 
-_EPOCH = date(1970, 1, 1)
-
 
 @dataclass
 class _Laid:

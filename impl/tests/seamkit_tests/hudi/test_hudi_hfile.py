@@ -1,6 +1,5 @@
 """HFiles: every entry comes, and broken bytes are told by name."""
 
-import zipfile
 from contextlib import suppress
 
 import pytest
@@ -9,18 +8,10 @@ from hypothesis import strategies as st
 
 from seambase.errors import InputError, RefusedError
 from seamkit.tables.hudi.listing.hfile import read_hfile
-from seamkit_tests import GOLDEN
 from seamkit_tests.samples.hfile_bytes import build_hfile
 
 _BLOCKS = [[(b"a", b"1"), (b"bb", b"")], [(b"c", b"x" * 300)], []]
 _ENTRIES = [pair for block in _BLOCKS for pair in block]
-_GOLDEN = GOLDEN
-_REAL = [
-    (archive, name)
-    for archive in sorted(p.name for p in _GOLDEN.glob("listing-*.zip"))
-    for name in sorted(zipfile.ZipFile(_GOLDEN / archive).namelist())
-    if name.endswith(".hfile")
-]
 
 
 @pytest.mark.parametrize("codec", [1, 2])

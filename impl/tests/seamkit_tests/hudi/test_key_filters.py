@@ -13,11 +13,10 @@ import pytest
 from seambase.errors import InputError
 from seamkit.files.storage import Storage
 from seamkit.tables.hudi.base_files import KeyedParquetReader
-from seamkit.tables.hudi.indexes.key_filters import KeyFilter, read_key_filter
+from seamkit.tables.hudi.indexes.key_filters import read_key_filter
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.golden_tables import unpack_table
 
-_KIND = b"hoodie_bloom_filter_type_code"
 _TABLES = ["mor-v6-event", "mor-v9-composite-key", "mor-v9-event"]
 
 
@@ -28,14 +27,6 @@ def _files(folder: Path) -> Iterator[tuple[Path, dict[bytes, bytes], list[str]]]
             told: dict[bytes, bytes] = opened.metadata.metadata
             keys = opened.read(["_hoodie_record_key"]).column(0).to_pylist()
         yield file, told, keys
-
-
-def _filter(told: dict[bytes, bytes]) -> KeyFilter:
-    found = read_key_filter(
-        told[b"org.apache.hudi.bloomfilter"], told.get(_KIND, b"SIMPLE"), "file"
-    )
-    assert found is not None
-    return found
 
 
 @pytest.mark.parametrize(
