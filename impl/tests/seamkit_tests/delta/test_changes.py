@@ -15,6 +15,7 @@ from seamkit.tables.delta.table import DeltaTable
 from seamkit_tests import SUITES_GOLDEN
 from seamkit_tests.samples import made_delta
 from seamkit_tests.samples.delta_tables import (
+    change_actions,
     commit_path,
     delta_table_names,
     edit_actions,
@@ -134,13 +135,8 @@ def test_bounds_go_with_changes_alone(feed: Path) -> None:
 
 def test_a_file_that_a_commit_rewrote_without_changes_is_no_change(feed: Path) -> None:
     """What says dataChange false is passed over, also beside a file of changes that is gone."""
-
-    def silence(action: dict[str, Any]) -> None:
-        for name in ("add", "remove"):
-            if name in action:
-                action[name]["dataChange"] = False
-
-    edit_actions(feed, 3, silence)
+    for name in ("add", "remove"):
+        change_actions(feed, 3, name, dataChange=False)
     assert rows_of_table(feed, query="cdc", begin=2, end=3).num_rows == 0
 
 
@@ -209,14 +205,8 @@ def test_a_change_has_the_time_that_its_commit_states(
 
 def test_a_merge_that_counts_no_row_changed_none(feed: Path) -> None:
     """Its files hold the rows that they held; where it does not count them, they are changes."""
-
-    def say(action: dict[str, Any]) -> None:
-        if "commitInfo" in action:
-            counted = ("Inserted", "Updated", "Deleted")
-            metrics = {f"numTargetRows{name}": "0" for name in counted}
-            action["commitInfo"] |= {"operation": "MERGE", "operationMetrics": metrics}
-
-    edit_actions(feed, 1, say)
+    metrics = {f"numTargetRows{name}": "0" for name in ("Inserted", "Updated", "Deleted")}
+    change_actions(feed, 1, "commitInfo", operation="MERGE", operationMetrics=metrics)
     assert rows_of_table(feed, query="cdc", end=1).num_rows == 0
 
 
@@ -235,12 +225,7 @@ def test_a_commit_that_cannot_be_told_is_refused(
     feed: Path, version: int, kind: str, change: dict[str, Any], error: type[Exception], says: str
 ) -> None:
     """Never fewer changes."""
-
-    def damage(action: dict[str, Any]) -> None:
-        if kind in action:
-            action[kind] |= change
-
-    edit_actions(feed, version, damage)
+    change_actions(feed, version, kind, **change)
     with pytest.raises(error, match=says):
         rows_of_table(feed, query="cdc")
 

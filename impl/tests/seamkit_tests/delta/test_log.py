@@ -18,6 +18,7 @@ from seambase.scan import TableWarning
 from seamkit.tables.delta.log.actions import canonical
 from seamkit.tables.delta.table import DeltaTable
 from seamkit_tests.samples.delta_tables import (
+    change_actions,
     commit_path,
     edit_actions,
     rows_of_table,
@@ -265,12 +266,8 @@ def test_a_time_that_is_not_later_than_the_one_before_is_a_warning(
         if "commitInfo" in action:
             times.append(action["commitInfo"]["inCommitTimestamp"])
 
-    def edit(action: dict[str, Any]) -> None:
-        if "commitInfo" in action:
-            action["commitInfo"]["inCommitTimestamp"] = times[0] + after
-
     edit_actions(table, 2, read)
-    edit_actions(table, 3, edit)
+    change_actions(table, 3, "commitInfo", inCommitTimestamp=times[0] + after)
     if kept:
         rows_of_table(table, as_of=2)
     warnings = DeltaTable(str(table)).scan().report().warnings
@@ -283,12 +280,7 @@ def test_times_before_they_were_switched_on_are_nothing(tmp_path: Path) -> None:
     """A commit may state a time that nobody asked it for."""
     table = unpack_delta("travel-by-file-times", tmp_path)
     for version in (0, 1):
-
-        def edit(action: dict[str, Any], version: int = version) -> None:
-            if "commitInfo" in action:
-                action["commitInfo"]["inCommitTimestamp"] = 9 - version
-
-        edit_actions(table, version, edit)
+        change_actions(table, version, "commitInfo", inCommitTimestamp=9 - version)
     assert not DeltaTable(str(table)).scan().report().warnings
 
 
@@ -305,12 +297,7 @@ def test_percent_escapes_are_taken_off_once() -> None:
 def test_relative_paths_stay_in_the_table(tmp_path: Path, path: str) -> None:
     """Others are refused."""
     table = unpack_delta("emptied", tmp_path)
-
-    def edit(action: dict[str, Any]) -> None:
-        if "add" in action:
-            action["add"]["path"] = path
-
-    edit_actions(table, 1, edit)
+    change_actions(table, 1, "add", path=path)
     with pytest.raises(InputError, match="out of the table"):
         rows_of_table(table, as_of=1)
 

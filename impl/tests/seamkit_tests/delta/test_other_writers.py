@@ -29,6 +29,12 @@ _LIST = {"type": "array", "elementType": "long", "containsNull": True}
 _MAP = {"type": "map", "keyType": "long", "valueType": "long", "valueContainsNull": True}
 
 
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """Where a table is made."""
+    return tmp_path / "t"
+
+
 def _data(table: Path, name: str, *ids: int, path: str | None = None) -> dict[str, Any]:
     """A data file of some ids, and its add under some spelling of its path."""
     table.mkdir(exist_ok=True)
@@ -69,14 +75,13 @@ def test_all_spellings_of_an_absolute_path_are_one_file(
 @pytest.mark.parametrize("form", ["commits", "checkpoint"])
 @pytest.mark.parametrize(("listed", "mapped"), [(["columnMapping"], True), ([], False)])
 def test_a_mapping_that_only_writers_are_told_of_counts(
-    listed: list[str], mapped: bool, form: str, tmp_path: Path
+    listed: list[str], mapped: bool, form: str, table: Path
 ) -> None:
     """Delta 3.1 upgraded mapped tables to reader version 3 without the reader feature.
 
     DAT's `iceberg_compat_v1` is one, and Spark reads its values. A mode without the feature in
     either list does not count.
     """
-    table = tmp_path / "t"
     told = {"minReaderVersion": 3, "minWriterVersion": 7}
     protocol = {"protocol": told | {"readerFeatures": [], "writerFeatures": listed}}
     mapping = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "id"}
@@ -91,9 +96,8 @@ def test_a_mapping_that_only_writers_are_told_of_counts(
     assert found.to_pylist() == [{"shown": 7 if mapped else None}]
 
 
-def test_a_file_in_two_spellings_with_two_vectors_is_refused(tmp_path: Path) -> None:
+def test_a_file_in_two_spellings_with_two_vectors_is_refused(table: Path) -> None:
     """One file is live once, however its path is spelt."""
-    table = tmp_path / "t"
     one, other = (
         _data(table, "a", 1, path=spelling.format(table / "a")) for spelling in _SPELLINGS[:2]
     )
@@ -104,9 +108,8 @@ def test_a_file_in_two_spellings_with_two_vectors_is_refused(tmp_path: Path) -> 
         DeltaTable(str(table)).scan()
 
 
-def test_an_unknown_action_beside_a_known_one_says_nothing(tmp_path: Path) -> None:
+def test_an_unknown_action_beside_a_known_one_says_nothing(table: Path) -> None:
     """PROTOCOL.md, "Protocol Evolution": readers ignore actions that they do not know."""
-    table = tmp_path / "t"
     add = _data(table, "a", 1)
     _commit(
         table, 0, _protocol(), _metadata(), {**add, "some_action": 3}, {"another": [1]},
@@ -118,9 +121,8 @@ def test_an_unknown_action_beside_a_known_one_says_nothing(tmp_path: Path) -> No
         DeltaTable(str(table)).scan()
 
 
-def test_metadata_that_is_replaced_need_not_have_a_schema(tmp_path: Path) -> None:
+def test_metadata_that_is_replaced_need_not_have_a_schema(table: Path) -> None:
     """Delta Live Tables write a first one without, and replace it in the next commit."""
-    table = tmp_path / "t"
     _commit(table, 0, _protocol(), _metadata(schemaString=None))
     with pytest.raises(InputError, match="schemaString is None"):
         DeltaTable(str(table)).scan()
@@ -131,18 +133,14 @@ def test_metadata_that_is_replaced_need_not_have_a_schema(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     "feature", ["timestampWithoutTimezone", "variantShredding", "variantShredding-preview"]
 )
-def test_features_that_change_nothing_of_these_files_are_known(
-    feature: str, tmp_path: Path
-) -> None:
+def test_features_that_change_nothing_of_these_files_are_known(feature: str, table: Path) -> None:
     """An old name of timestampNtz; and variants of which no file here has pieces."""
-    table = tmp_path / "t"
     _commit(table, 0, _protocol(feature), _metadata(), _data(table, "a", 1))
     assert _ids(table) == [1]
 
 
-def test_void_columns_are_null(tmp_path: Path) -> None:
+def test_void_columns_are_null(table: Path) -> None:
     """PROTOCOL.md, "Void Type": files may lack such a column; readers give nulls, at any depth."""
-    table = tmp_path / "t"
     inner = {**_ID, "name": "v", "type": "void"}
     struct = {**_ID, "name": "s", "type": {"type": "struct", "fields": [_ID, inner]}}
     add = _data(table, "a", 1, 2)
@@ -159,9 +157,8 @@ def test_void_columns_are_null(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["timestamp", "timestamp_ltz"])
-def test_instants_have_two_names(kind: str, tmp_path: Path) -> None:
+def test_instants_have_two_names(kind: str, table: Path) -> None:
     """Spark's `DataType.fromJson` takes both; a partition of them is read alike."""
-    table = tmp_path / "t"
     table.mkdir()
     instants = pa.array([0, 1_704_067_200_000_001], pa.timestamp("us", "UTC"))
     add = made_delta.add_rows(table / "a.parquet", pa.table({"t": instants}))
@@ -177,10 +174,9 @@ def test_instants_have_two_names(kind: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("name", "rows"), [("ID", {"id": 1}), ("s", {"s": {"ID": 1}})])
 def test_a_file_with_a_column_in_other_letters_is_refused(
-    name: str, rows: Any, tmp_path: Path
+    name: str, rows: Any, table: Path
 ) -> None:
     """CONVERT TO DELTA takes files as they are; without statistics nothing else tells of values."""
-    table = tmp_path / "t"
     table.mkdir()
     fields = [{**_ID, "name": name, "type": _STRUCT if name == "s" else "long"}]
     add = made_delta.add_rows(table / "f.parquet", pa.Table.from_pylist([rows]))
@@ -191,10 +187,9 @@ def test_a_file_with_a_column_in_other_letters_is_refused(
 
 @pytest.mark.parametrize("kind", ["long", _STRUCT, _LIST, _MAP])
 def test_changes_of_a_void_column_are_nulls_where_it_has_another_type_now(
-    kind: Any, tmp_path: Path
+    kind: Any, table: Path
 ) -> None:
     """PROTOCOL.md, "Void Type": it may become of any type, and no feature is asked."""
-    table = tmp_path / "t"
 
     def meta(kind: Any) -> dict[str, Any]:
         inner = {**_ID, "name": "v", "type": kind}
@@ -210,9 +205,8 @@ def test_changes_of_a_void_column_are_nulls_where_it_has_another_type_now(
 
 
 @pytest.mark.parametrize("feature", ["catalogManaged", "catalogOwned-preview"])
-def test_a_catalogs_table_is_read_with_what_the_catalog_tells(feature: str, tmp_path: Path) -> None:
+def test_a_catalogs_table_is_read_with_what_the_catalog_tells(feature: str, table: Path) -> None:
     """PROTOCOL.md, "Catalog-managed tables": staged commits count where the catalog names them."""
-    table = tmp_path / "t"
     _commit(table, 0, _protocol(feature), _metadata(), _data(table, "a", 1))
     staged = [
         _commit(table, f"_staged_commits/{version:020}.{uuid.uuid4()}.json", add).name
@@ -233,10 +227,9 @@ def test_a_catalogs_table_is_read_with_what_the_catalog_tells(feature: str, tmp_
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize("gone", [(), (1,), (2,), (1, 2)])
 def test_commits_count_before_their_compaction(
-    gone: tuple[int, ...], tmp_path: Path, *, strict: bool
+    gone: tuple[int, ...], table: Path, *, strict: bool
 ) -> None:
     """Spark before delta#4894 left removals without a time out of it, Kernel such as are old."""
-    table = tmp_path / "t"
     remove = {"remove": {"path": "a", "dataChange": True}}
     start = [_protocol(), _metadata(), _data(table, "a", 1)]
     for version, one in enumerate(
@@ -251,21 +244,19 @@ def test_commits_count_before_their_compaction(
     assert _ids(table) == ([1, 2, 3, 4] if gone else [2, 3, 4])
 
 
-def test_a_compaction_keeps_removals_of_files_that_it_does_not_add(tmp_path: Path) -> None:
+def test_a_compaction_keeps_removals_of_files_that_it_does_not_add(table: Path) -> None:
     """One that a commit of it added as well is no sign of a lost line."""
-    table = tmp_path / "t"
     _commit(table, 0, _protocol(), _metadata(), _data(table, "a", 1))
     _commit(table, f"{1:020}.{2:020}.compacted.json", _remove("b"), _data(table, "c", 3))
     found = DeltaTable(str(table)).scan(strict=True).to_table()["id"].to_pylist()
     assert sorted(found) == [1, 3]
 
 
-def test_a_compaction_that_is_not_reconciled_gives_way_to_its_commits(tmp_path: Path) -> None:
+def test_a_compaction_that_is_not_reconciled_gives_way_to_its_commits(table: Path) -> None:
     """PROTOCOL.md, "Log Compaction Files": one action a file; others cannot be put in order.
 
     It is refused where these are gone.
     """
-    table = tmp_path / "t"
     add = _data(table, "a", 1)
     for version, one in enumerate([[_protocol(), _metadata()], [add], [_remove("a")]]):
         _commit(table, version, *one)
@@ -280,9 +271,8 @@ def test_a_compaction_that_is_not_reconciled_gives_way_to_its_commits(tmp_path: 
             DeltaTable(str(table)).scan()
 
 
-def test_a_compaction_without_a_byte_counts_as_absent(tmp_path: Path) -> None:
+def test_a_compaction_without_a_byte_counts_as_absent(table: Path) -> None:
     """Its writer has died (delta-kernel-rs#2336)."""
-    table = tmp_path / "t"
     _commit(table, 0, _protocol(), _metadata(), _data(table, "a", 1))
     for version, name in ((1, "b"), (2, "c")):
         _commit(table, version, _data(table, name, version + 1))
@@ -293,10 +283,9 @@ def test_a_compaction_without_a_byte_counts_as_absent(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("what", ["protocol", "metaData"])
 def test_a_compaction_that_says_twice_what_the_table_is_gives_way_to_its_commits(
-    what: str, tmp_path: Path
+    what: str, table: Path
 ) -> None:
     """PROTOCOL.md, "Log Compaction Files": one of each; without commits it is refused."""
-    table = tmp_path / "t"
     other = made_delta.field("more")
     first, later = {
         "protocol": (_protocol(), _protocol("timestampNtz")),
@@ -315,9 +304,8 @@ def test_a_compaction_that_says_twice_what_the_table_is_gives_way_to_its_commits
         DeltaTable(str(table)).scan()
 
 
-def test_a_byte_becomes_a_decimal_that_holds_it(tmp_path: Path) -> None:
+def test_a_byte_becomes_a_decimal_that_holds_it(table: Path) -> None:
     """The protocol wants ten digits before the point, and delta-kernel-rs writes fewer."""
-    table = tmp_path / "t"
     pq.write_table(pa.table({"id": pa.array([-128, 127], pa.int8())}), _mkdir(table) / "a")
     add = _data(table, "b", 1)
     add["add"].update(path="a", size=(table / "a").stat().st_size)
@@ -410,9 +398,8 @@ def _checkpoint(
     pq.write_table(pa.Table.from_pylist(rows), log / f"{1:020}.checkpoint.parquet")
 
 
-def test_a_checkpoint_is_held_to_its_last_checkpoint(tmp_path: Path) -> None:
+def test_a_checkpoint_is_held_to_its_last_checkpoint(table: Path) -> None:
     """`numOfAddFiles` counts where it is of the same version; one file twice cannot be."""
-    table = tmp_path / "t"
     adds = [_data(table, name, number) for number, name in enumerate("ab")]
     _checkpoint(table, *adds)
     _commit(table, 2, _data(table, "c", 9))
@@ -438,9 +425,8 @@ def test_a_checkpoint_is_held_to_its_last_checkpoint(tmp_path: Path) -> None:
         *("num_added_files", "num_target_files_added"),
     ],
 )
-def test_a_commit_that_lost_the_files_that_it_counts_is_doubted(name: str, tmp_path: Path) -> None:
+def test_a_commit_that_lost_the_files_that_it_counts_is_doubted(name: str, table: Path) -> None:
     """Each operation has its own word for files that it added: a commit cut behind it is told."""
-    table = tmp_path / "t"
     _commit(table, 0, _protocol(), _metadata(), _data(table, "a", 1))
     for count, warned in ((1, 1), ("1", 1), (0, 0), ("0", 0), ("none", 0)):
         info = {"operation": "ANY", "readVersion": 0, "operationMetrics": {name: count}}
@@ -455,10 +441,9 @@ def test_a_commit_that_lost_the_files_that_it_counts_is_doubted(name: str, tmp_p
     [("numAddedFiles", 1), ("num_added_files", 0), ("num_target_files_added", 0)],
 )
 def test_files_of_changes_are_among_those_that_delta_rs_counts(
-    name: str, warned: int, tmp_path: Path
+    name: str, warned: int, table: Path
 ) -> None:
     """It deletes all rows of a table with a change feed, or merges them away, and says so."""
-    table = tmp_path / "t"
     _commit(table, 0, _protocol(), _metadata(), _data(table, "a", 1))
     info = {"operation": "DELETE", "readVersion": 0, "operationMetrics": {name: 2}}
     changes = {"path": "c", "partitionValues": {}, "size": 1, "dataChange": False}
@@ -467,9 +452,8 @@ def test_files_of_changes_are_among_those_that_delta_rs_counts(
 
 
 @pytest.mark.parametrize("least", [-(2**63) - 1, 2**64, "1", [1], {"id": 1}, None, 1.5])
-def test_bounds_that_no_value_can_have_say_nothing(least: Any, tmp_path: Path) -> None:
+def test_bounds_that_no_value_can_have_say_nothing(least: Any, table: Path) -> None:
     """Statistics are optional: such as cannot be read rule out no file, and end no read."""
-    table = tmp_path / "t"
     add = _data(table, "a", 1, 2)
     add["add"]["stats"] = json.dumps({"numRecords": 2, "minValues": {"id": least}})
     _commit(table, 0, _protocol(), _metadata(), add)
@@ -477,9 +461,8 @@ def test_bounds_that_no_value_can_have_say_nothing(least: Any, tmp_path: Path) -
     assert DeltaTable(str(table)).scan(filter=pc.field("id") == 2).to_table().num_rows == 1
 
 
-def test_commits_stand_where_they_say(tmp_path: Path) -> None:
+def test_commits_stand_where_they_say(table: Path) -> None:
     """A commit has read an older version; one that wrote files adds some."""
-    table = tmp_path / "t"
     _commit(table, 0, _protocol(), _metadata(), _data(table, "a", 1))
     info: dict[str, Any] = {"operation": "WRITE", "readVersion": 0, "txnId": "x"}
     _commit(table, 1, {"commitInfo": info}, _data(table, "b", 2))
@@ -502,9 +485,8 @@ _ODD += [2**63, -(2**63), 2**99]
 
 
 @pytest.mark.filterwarnings("ignore::seambase.scan.TableWarning")
-def test_no_value_of_a_field_is_an_error_of_another_kind(tmp_path: Path) -> None:
+def test_no_value_of_a_field_is_an_error_of_another_kind(table: Path) -> None:
     """Each field of each action as anything that JSON has: read, or refused with one sentence."""
-    table = tmp_path / "t"
     vector = {"storageType": "u", "pathOrInlineDv": "x", "offset": 1, "sizeInBytes": 1}
     add = _data(table, "a", 1)
     add["add"].update(stats="{}", baseRowId=1, deletionVector={**vector, "cardinality": 1})

@@ -14,7 +14,11 @@ from seambase.errors import InputError
 from seambench.conformance.plain import canonical
 from seamkit.tables.delta.table import DeltaTable
 from seamkit_tests import SUITES_GOLDEN
-from seamkit_tests.samples.delta_tables import edit_actions, rows_of_table, unpack_delta
+from seamkit_tests.samples.delta_tables import (
+    change_actions,
+    rows_of_table,
+    unpack_delta,
+)
 from seamkit_tests.samples.variants import Leaf, decoded
 
 #: Places of variants in the columns of the table: the column itself, in a struct, in a list.
@@ -50,12 +54,7 @@ def _table_in_pieces(number: int, parts: dict[str, Any], folder: Path) -> Path:
     other = field.with_type(_in_pieces(field.type))
     pieces = [_changed(value, parts) for value in rows[number].to_pylist()]
     pq.write_table(rows.set_column(number, other, pa.array(pieces, other.type)), file)
-
-    def resize(action: dict[str, Any]) -> None:
-        if "add" in action:
-            action["add"]["size"] = file.stat().st_size
-
-    edit_actions(table, 1, resize)
+    change_actions(table, 1, "add", size=file.stat().st_size)
     for checksum in table.glob("_delta_log/*.crc"):
         checksum.unlink()
     return table

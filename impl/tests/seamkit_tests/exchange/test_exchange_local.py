@@ -13,7 +13,14 @@ from seamkit.exchange.local.logic import KINDS, LocalExchange, LocalKind, LocalO
 from seamkit.exchange.partition import DealtChunk, PartitionRule
 from seamkit.exchange.sink import Routing
 from seamkit.exchange.transports.local import LocalChannel
-from seamkit_tests.samples.exchange_samples import EXCHANGE, PATIENCE, known, sample_batch, sink_to
+from seamkit_tests.samples.exchange_samples import (
+    EXCHANGE,
+    PATIENCE,
+    addresses_of,
+    known,
+    sample_batch,
+    sink_to,
+)
 
 _BY_ROWS = ("partition", "ordered-partition", "key-partition")
 
@@ -169,11 +176,6 @@ def test_what_cannot_be_is_refused(work: Any, says: str) -> None:
         work()
 
 
-def _addresses(batch: pa.RecordBatch) -> list[int]:
-    buffers = [buffer for column in batch.columns for buffer in column.buffers()]
-    return [buffer.address for buffer in buffers if buffer is not None]
-
-
 def _pass(routing: Routing, receivers: int, batches: list[pa.RecordBatch]) -> list[list[int]]:
     """Addresses of what each receiver reads."""
     sides = [known(format_=None) for _ in range(receivers)]
@@ -182,7 +184,7 @@ def _pass(routing: Routing, receivers: int, batches: list[pa.RecordBatch]) -> li
     for batch in batches:
         driver.write(batch)
     driver.finish()
-    read = [_addresses(batch) for _, source in sides for batch in source.batches(0, PATIENCE)]
+    read = [addresses_of(batch) for _, source in sides for batch in source.batches(0, PATIENCE)]
     sink.wait_finished(PATIENCE)
     return read
 
@@ -191,7 +193,7 @@ def _pass(routing: Routing, receivers: int, batches: list[pa.RecordBatch]) -> li
 def test_whole_batches_are_read_where_they_were_written(kind: Any, receivers: int) -> None:
     """Not one byte is copied: every buffer has the address that it had."""
     batches = [sample_batch(start, 50) for start in (0, 50, 100, 150)]
-    written = [_addresses(batch) for batch in batches]
+    written = [addresses_of(batch) for batch in batches]
     times = receivers if kind == "broadcast" else 1
     assert sorted(_pass(Routing(kind), receivers, batches)) == sorted(written * times)
 
@@ -204,7 +206,7 @@ def test_chunks_are_read_where_the_partitioner_put_them(monkeypatch: pytest.Monk
 
     def watched(chunk: DealtChunk) -> pa.RecordBatch:
         batch = make(chunk)
-        made.append(_addresses(batch))
+        made.append(addresses_of(batch))
         return batch
 
     monkeypatch.setattr(DealtChunk, "batch", watched)

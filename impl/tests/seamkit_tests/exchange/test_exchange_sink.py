@@ -1,7 +1,6 @@
 """A sink of several drivers, near and far destinations, buckets: what leaves, how compressed."""
 
 import contextlib
-import threading
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,43 +28,14 @@ from seamkit_tests.samples.exchange_samples import (
     EXCHANGE,
     PATIENCE,
     SCHEMA,
+    Way,
+    addresses_of,
     known,
     sample_batch,
     send,
     sink_to,
     until,
 )
-
-
-class _Way:
-    """A channel that keeps requests, and answers them as long as its gate is open."""
-
-    most_bytes: int | None = None
-
-    def __init__(self, *, pass_through: bool = False, is_open: bool = True) -> None:
-        self.pass_through = pass_through
-        self.sent: list[Request] = []
-        self.gate = threading.Event()
-        if is_open:
-            self.gate.set()
-        self._on_answer: Any = None
-
-    def open(self, on_answer: Any, on_failure: Any, be_number: int | None = None) -> None:
-        del on_failure, be_number
-        self._on_answer = on_answer
-
-    def send(self, request: Request) -> None:
-        self.gate.wait(PATIENCE)
-        self.sent.append(request)
-        self._on_answer(Answer(request.be_number, request.sequence))
-
-    def close(self) -> None:
-        self.gate.set()
-
-    @property
-    def chunks(self) -> list[Chunk]:
-        """All that came."""
-        return [chunk for request in self.sent for chunk in request.chunks]
 
 
 def _sink(ways: list[Any], routing: Routing, **options: Any) -> ExchangeSink:
@@ -75,7 +45,7 @@ def _sink(ways: list[Any], routing: Routing, **options: Any) -> ExchangeSink:
 
 def test_a_destination_that_takes_nothing_holds_up_no_other() -> None:
     """Seven of eight get every request and their end while the eighth stands within its first."""
-    ways = [_Way(is_open=number != 2) for number in range(8)]
+    ways = [Way(0 if number == 2 else 100) for number in range(8)]
     sink = _sink(ways, Routing("broadcast"))
     driver = sink.driver()
     for number in range(50):
@@ -85,7 +55,7 @@ def test_a_destination_that_takes_nothing_holds_up_no_other() -> None:
     until(lambda: all(way.sent and way.sent[-1].eos for way in others))
     assert [len(way.sent) for way in others] == [51] * 7
     assert ways[2].sent == []
-    ways[2].gate.set()
+    ways[2].gate.release(100)
     sink.wait_finished(PATIENCE)
     assert len(ways[2].sent) == 51
 
@@ -94,7 +64,7 @@ def test_a_destination_that_takes_nothing_holds_up_no_other() -> None:
 @pytest.mark.parametrize("pass_through", [True, False])
 def test_the_end_is_sent_once_after_the_last_driver(drivers: int, pass_through: bool) -> None:
     """Of all drivers' ends one leaves to each destination, last, with what the sender did."""
-    ways = [_Way(pass_through=pass_through) for _ in range(3)]
+    ways = [Way(pass_through=pass_through) for _ in range(3)]
     sink = _sink(ways, Routing("hash", PartitionRule(["k"], 3, 2)), drivers=drivers)
     made = [sink.driver() for _ in range(drivers)]
     for number, driver in enumerate(made):
@@ -111,11 +81,6 @@ def test_the_end_is_sent_once_after_the_last_driver(drivers: int, pass_through: 
         assert said.memory_bytes > 0
         assert {request.pipeline_level_shuffle for request in way.sent} == {True}
         assert {request.use_pass_through for request in way.sent} == {pass_through}
-
-
-def _addresses(batch: pa.RecordBatch) -> list[int]:
-    buffers = [buffer for column in batch.columns for buffer in column.buffers()]
-    return [buffer.address for buffer in buffers if buffer is not None]
 
 
 @contextlib.contextmanager
@@ -145,9 +110,9 @@ def test_each_destination_is_reached_in_its_own_way(tmp_path: Path, pass_through
         read = [list(source.batches(0, PATIENCE)) for source in (here, away)]
         sink.wait_finished(PATIENCE)
     assert read[0] == read[1] == batches
-    written = [_addresses(batch) for batch in batches]
-    assert ([_addresses(batch) for batch in read[0]] == written) is pass_through
-    assert not {at for one in read[1] for at in _addresses(one)} & {a for w in written for a in w}
+    written = [addresses_of(batch) for batch in batches]
+    assert ([addresses_of(batch) for batch in read[0]] == written) is pass_through
+    assert not {at for one in read[1] for at in addresses_of(one)} & {a for w in written for a in w}
     passed = sum(batch.get_total_buffer_size() for batch in batches)
     assert sink.counters()["bytes_pass_through"] == (passed if pass_through else 0)
     assert sink.counters()["bytes_sent"] > 0
@@ -172,7 +137,7 @@ def test_an_address_is_known_in_any_spelling(listens: str, asked: str) -> None:
 def test_random_rows_stay_where_a_receiver_is_near() -> None:
     """Turns are taken among local channels alone, if there is one; otherwise among all."""
     for near, expected in (((1, 3), [0, 3, 0, 3, 0]), ((), [2, 1, 1, 1, 1])):
-        ways = [_Way(pass_through=number in near) for number in range(5)]
+        ways = [Way(pass_through=number in near) for number in range(5)]
         sink = _sink(ways, Routing("random"))
         send(sink, *(sample_batch(number, 2) for number in range(6)))
         assert [len(way.chunks) for way in ways] == expected
@@ -180,7 +145,7 @@ def test_random_rows_stay_where_a_receiver_is_near() -> None:
 
 def test_a_measurement_of_the_network_drops_what_stays() -> None:
     """enable_exchange_perf: local destinations get their end and no row, the others everything."""
-    ways = [_Way(pass_through=True), _Way()]
+    ways = [Way(pass_through=True), Way()]
     sink = _sink(ways, Routing("broadcast"), options=SinkOptions(enable_exchange_perf=True))
     send(sink, sample_batch(0, 10))
     assert [len(way.chunks) for way in ways] == [0, 1]
@@ -190,7 +155,7 @@ def test_a_measurement_of_the_network_drops_what_stays() -> None:
 def test_a_sink_beyond_its_memory_fails_for_everybody() -> None:
     """The driver gets the allocator's refusal; other drivers, and who waits, the same reason."""
     options = SinkOptions(memory_limit_bytes=1 << 15)
-    sink = _sink([_Way()], Routing("hash", PartitionRule(["k"], 1)), drivers=2, options=options)
+    sink = _sink([Way()], Routing("hash", PartitionRule(["k"], 1)), drivers=2, options=options)
     first, second = sink.driver(), sink.driver()
     with pytest.raises(NativeMemoryError) as caught:
         first.write(sample_batch(0, 4000))
@@ -204,7 +169,7 @@ def test_a_sink_beyond_its_memory_fails_for_everybody() -> None:
 def test_a_batch_that_cannot_be_handed_over_fails_the_sink() -> None:
     """Whoever writes gets the error, and so does whoever waits: nobody waits for ever."""
 
-    class Broken(_Way):
+    class Broken(Way):
         def send(self, request: Request) -> None:
             raise RuntimeError(f"request {request.sequence} fell down")
 
@@ -225,7 +190,7 @@ def test_buckets_go_to_who_has_them(unused: Any) -> None:
     """Several at one channel, each to its driver; of those that nobody has the rows are counted."""
     rule = PartitionRule(["k"], 8, function="crc32", chunk_rows=10)
     buckets = Buckets([0, 1, None, 1, 0, None, 0, 1], [0, 1, 0, 2, 1, 0, 2, 0], unused)
-    ways = [_Way(pass_through=True), _Way(pass_through=True)]
+    ways = [Way(pass_through=True), Way(pass_through=True)]
     sink = _sink(ways, Routing("bucket", rule, buckets))
     keys = list(range(300))
     if unused == "refuse":
@@ -271,13 +236,13 @@ def _keys(chunk: Chunk) -> list[int]:
 def test_buckets_that_cannot_be_are_refused(routing: Routing, says: str) -> None:
     """A map fits the rule and the channels, or the sink is not made."""
     with pytest.raises(UsageError, match=says):
-        _sink([_Way(), _Way()], routing)
+        _sink([Way(), Way()], routing)
 
 
 def test_columns_stay_behind_and_keys_are_computed() -> None:
     """What travels are the columns that were named; rows meet by the value of an expression."""
     rule = PartitionRule([pc.bit_wise_and(pc.field("k"), 1)], 2, columns=["price", "name"])
-    ways = [_Way(pass_through=True), _Way(pass_through=True)]
+    ways = [Way(pass_through=True), Way(pass_through=True)]
     sink = _sink(ways, Routing("hash", rule), output_columns=["price", "name"])
     send(sink, sample_batch(0, 40))
     batches = [chunk.payload.batch() for way in ways for chunk in way.chunks]
@@ -363,7 +328,7 @@ def test_small_batches_leave_as_one_page(kind: Any) -> None:
 
     A batch of 5000 rows is a chunk of its own, after those that waited.
     """
-    ways = [_Way() for _ in range(1 if kind == "single" else 2)]
+    ways = [Way() for _ in range(1 if kind == "single" else 2)]
     sink = _presto_sink(ways, Routing(kind), max_transmit_batched_bytes=1 << 30)
     batches = [sample_batch(number, 20) for number in range(50)] + [sample_batch(99, 5000)]
     send(sink, *batches)
@@ -378,7 +343,7 @@ def test_small_batches_leave_as_one_page(kind: Any) -> None:
 
 def test_collected_rows_count_against_the_limit() -> None:
     """What waits is the sink's memory: at its limit the query fails, and nothing stays held."""
-    way = _Way()
+    way = Way()
     limit = SinkOptions(memory_limit_bytes=16 << 10)
     sink = _presto_sink([way], Routing("single"), max_transmit_batched_bytes=1 << 30, options=limit)
     driver, batches = sink.driver(), [sample_batch(number, 20) for number in range(200)]

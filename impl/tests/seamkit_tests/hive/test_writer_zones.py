@@ -67,8 +67,13 @@ def _avro(folder: Path, words: Mapping[str, str], times: list[Any], by: bytes) -
 _FORMATS = pytest.mark.parametrize("make", [_parquet, _avro])
 
 
-@_FORMATS
-@pytest.mark.parametrize("zone", ["Europe/Paris", "America/St_Johns", "Asia/Kathmandu", "UTC", "Z"])
+@pytest.mark.parametrize(
+    ("make", "zone"),
+    [
+        *((_parquet, zone) for zone in ("Europe/Paris", "America/St_Johns", "Z")),
+        *((_avro, zone) for zone in ("Europe/Paris", "Asia/Kathmandu", "UTC")),
+    ],
+)
 def test_times_are_what_the_writers_clock_showed(tmp_path: Path, make: Any, zone: str) -> None:
     """At every depth, nulls aside, and a filter means the time that is shown."""
     table = make(tmp_path, {"writer.time.zone": zone}, [*_TIMES, None], _BY_JAVA)

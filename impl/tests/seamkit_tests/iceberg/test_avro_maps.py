@@ -7,7 +7,7 @@ import fastavro
 import pyarrow as pa
 
 import seamkit
-from seamkit_tests.samples.iceberg_tables import MadeCommit, MadeFile, MadeTable
+from seamkit_tests.samples.iceberg_tables import MadeCommit, MadeFile, MadeTable, field_of
 
 
 def _map(key: int, keys: str, value: int, values: Any) -> dict[str, Any]:
@@ -18,8 +18,8 @@ def _map(key: int, keys: str, value: int, values: Any) -> dict[str, Any]:
 _STRUCT = {
     "type": "struct",
     "fields": [
-        {"id": 6, "name": "now", "required": False, "type": "int"},
-        {"id": 7, "name": "new", "required": False, "type": "string"},
+        field_of("now", "int", 6),
+        field_of("new", "string", 7),
     ],
 }
 _COLUMNS: list[dict[str, Any]] = [

@@ -1,7 +1,6 @@
 """Bounds that writers are known to get wrong: nothing is left out by them that is there."""
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -17,25 +16,22 @@ from seamkit.tables.iceberg.metadata.manifests import PartitionSummary
 from seamkit.tables.iceberg.metadata.schema import Field
 from seamkit.tables.iceberg.pruning import manifest_guarantee
 from seamkit.tables.iceberg.table import IcebergTable
-from seamkit_tests.iceberg.test_manifests import Entries, _read, _rewrite, _write
-from seamkit_tests.samples.iceberg_tables import MadeCommit, MadeFile, MadeTable, unpack_iceberg
+from seamkit_tests.iceberg.test_manifests import Entries, _rewrite, _summarise
+from seamkit_tests.samples.iceberg_tables import (
+    MadeCommit,
+    MadeFile,
+    MadeTable,
+    field_of,
+    stats_of,
+    unpack_iceberg,
+)
 
-_TEXT: dict[str, Any] = {"id": 1, "name": "s", "required": False, "type": "string"}
+_TEXT: dict[str, Any] = field_of("s", "string", 1)
 _LEAST = "abcdefghijklmno"  # Java's encoder has room for a byte more
 
 
 def _texts(*values: str, kind: str = "string") -> pa.Table:
     return pa.table({"s": pa.array(values, "binary" if kind == "binary" else "string")})
-
-
-def _told(rows: pa.Table, lower: bytes, upper: bytes, id_: int = 1) -> Mapping[str, Any]:
-    """What an entry states of its column."""
-    return {
-        "value_counts": [{"key": id_, "value": rows.num_rows}],
-        "null_value_counts": [{"key": id_, "value": 0}],
-        "lower_bounds": [{"key": id_, "value": lower}],
-        "upper_bounds": [{"key": id_, "value": upper}],
-    }
 
 
 @pytest.mark.parametrize("kind", ["string", "binary"])
@@ -49,7 +45,9 @@ def test_zeros_behind_a_lower_bound_are_no_part_of_it(
     for name, values in (("a", [_LEAST]), ("b", [_LEAST, "b"])):
         rows = _texts(*values, kind=kind)
         upper = max(values).encode() + bytes(zeros)
-        table.commit(MadeCommit([MadeFile(name, rows, changed=_told(rows, least, upper))]))
+        table.commit(
+            MadeCommit([MadeFile(name, rows, changed=stats_of(rows.num_rows, least, upper))])
+        )
     opened = IcebergTable(str(table.folder))
     assert opened.scan().count_rows() == 3
     assert len(opened.scan(strict=True).to_table()) == 3
@@ -61,7 +59,7 @@ def test_zeros_behind_a_lower_bound_are_no_part_of_it(
         (pc.field("s") > text, 1),
     ):
         assert opened.scan(filter=test).count_rows() == count
-    gone = MadeFile("d", rows.slice(0, 1), content=2, changed=_told(rows[:1], least[:15], least))
+    gone = MadeFile("d", rows.slice(0, 1), content=2, changed=stats_of(1, least[:15], least))
     table.commit(MadeCommit([gone], operation="delete"))
     assert IcebergTable(str(table.folder)).scan().count_rows() == 1
 
@@ -106,24 +104,6 @@ def test_a_position_delete_is_not_left_out_by_broken_bounds(
 
 _CUT = "0123456789abcdef"  # 16 bytes
 _SPEC = [{"name": "p", "transform": "identity", "source-id": 1, "field-id": 1000}]
-
-
-def _summarise(listed: Path, ends: Sequence[tuple[bytes, bytes] | None]) -> None:
-    """Say of each manifest of a list between what its partitions lie, or that all are null."""
-    schema, header, rows = _read(listed)
-    bounds = ("lower_bound", "upper_bound")
-    kinds: dict[str, Any] = {"contains_null": "boolean"}
-    kinds |= {name: ["null", "bytes"] for name in bounds}
-    fields = [
-        {"name": name, "type": kind, "field-id": id_}
-        for id_, (name, kind) in enumerate(kinds.items(), 509)
-    ]
-    items = {"type": "array", "items": {"type": "record", "name": "r508", "fields": fields}}
-    schema["fields"].append({"name": "partitions", "type": items, "field-id": 507})
-    for row, own in zip(rows, ends, strict=True):
-        told = dict(zip(bounds, own or (None, None), strict=True))
-        row["partitions"] = [{"contains_null": own is None, **told}]
-    _write(listed, schema, header, rows)
 
 
 def test_a_greatest_partition_that_is_cut_leaves_no_manifest_out(tmp_path: Path) -> None:
@@ -253,11 +233,11 @@ def test_a_greatest_time_may_be_cut_to_milliseconds(
     unit, zone = _TIMES[kind]
     in_units = 1000 if unit == "ns" else 1
     last = micros * in_units + (in_units - 1)
-    column = {"id": 1, "name": "s", "required": False, "type": kind}
+    column = field_of("s", kind, 1)
     table = MadeTable(tmp_path / "t", [column], version=3)
     rows = pa.table({"s": pa.array([last], pa.int64()).cast(pa.timestamp(unit, zone))})
     bound = (stated * in_units).to_bytes(8, "little", signed=True)
-    table.commit(MadeCommit([MadeFile("a", rows, changed=_told(rows, bound, bound))]))
+    table.commit(MadeCommit([MadeFile("a", rows, changed=stats_of(rows.num_rows, bound, bound))]))
     opened = IcebergTable(str(table.folder))
     assert opened.scan(strict=True).count_rows() == 1
     moment = rows["s"][0]
@@ -267,7 +247,7 @@ def test_a_greatest_time_may_be_cut_to_milliseconds(
     more = 1000 + (60_000_000 if zone and stated < 0 else 0)  # zones had seconds
     beyond = pa.scalar((stated + more) * in_units, pa.int64()).cast(moment.type)
     assert opened.scan(filter=pc.field("s") >= beyond).explain().count("  pruned ") == 1
-    gone = MadeFile("d", rows, content=2, changed=_told(rows, bound, bound))
+    gone = MadeFile("d", rows, content=2, changed=stats_of(rows.num_rows, bound, bound))
     table.commit(MadeCommit([gone], operation="delete"))
     assert IcebergTable(str(table.folder)).scan().count_rows() == 0
 
@@ -284,11 +264,11 @@ def test_the_first_and_the_last_time_of_all_are_bounds(
     kind: str, time: int, bounds: tuple[int, int], tmp_path: Path
 ) -> None:
     """No time lies beyond them, whatever the zones of instants were once."""
-    table = MadeTable(tmp_path / "t", [{"id": 1, "name": "s", "required": False, "type": kind}])
+    table = MadeTable(tmp_path / "t", [field_of("s", kind, 1)])
     type_ = pa.timestamp("us", _TIMES[kind][1])
     rows = pa.table({"s": pa.array([0, time], pa.int64()).cast(type_)})
     low, high = (one.to_bytes(8, "little", signed=True) for one in bounds)
-    changed = _told(rows, low, high)
+    changed = stats_of(rows.num_rows, low, high)
     table.commit(MadeCommit([MadeFile("a", rows, changed=changed)]))
     opened = IcebergTable(str(table.folder))
     assert opened.scan(filter=pc.field("s") == rows["s"][1]).count_rows() == 1
@@ -302,18 +282,20 @@ def test_milliseconds_may_stand_as_bounds_of_times(
     """Iceberg's library takes those of imported Parquet files for microseconds (iceberg#18173)."""
     years = (-62_135_596_800_000, 1_577_836_800_000, 253_402_300_799_999)
     millis = [years[1 + end] for end in ends]
-    column = {"id": 1, "name": "s", "required": False, "type": kind}
+    column = field_of("s", kind, 1)
     table = MadeTable(tmp_path / "t", [column])
     rows = pa.table({"s": pa.array(millis, pa.int64()).cast(pa.timestamp("ms", _TIMES[kind][1]))})
     low, high = (one.to_bytes(8, "little", signed=True) for one in millis)
-    told = _told(rows, low, high)
+    told = stats_of(rows.num_rows, low, high)
     table.commit(MadeCommit([MadeFile("a", rows, changed=told)]))
     opened = IcebergTable(str(table.folder))
     assert len(opened.scan(strict=True).to_table()) == 2
     for moment in rows["s"]:
         for test in (pc.field("s") == moment, pc.field("s").isin([moment])):
             assert opened.scan(filter=test).count_rows() == millis.count(moment.value)
-    gone = MadeFile("d", rows.slice(1), content=2, changed=_told(rows, bytes(8), bytes(8)))
+    gone = MadeFile(
+        "d", rows.slice(1), content=2, changed=stats_of(rows.num_rows, bytes(8), bytes(8))
+    )
     table.commit(MadeCommit([gone], operation="delete"))
     left = IcebergTable(str(table.folder)).scan().count_rows()
     assert left == 2 - millis.count(millis[1])
@@ -323,12 +305,12 @@ def test_milliseconds_may_stand_as_bounds_of_times(
 def test_microseconds_may_stand_as_bounds_of_nanoseconds(kind: str, tmp_path: Path) -> None:
     """Iceberg's library up to 1.11 told them of ORC files (iceberg#16922)."""
     zone = "UTC" if kind == "timestamptz_ns" else None
-    column = {"id": 1, "name": "s", "required": False, "type": kind}
+    column = field_of("s", kind, 1)
     table = MadeTable(tmp_path / "t", [column], version=3)
     nanos = [-9_223_372_036_854_775_000, 1_577_836_800_000_000_001]
     rows = pa.table({"s": pa.array(nanos, pa.int64()).cast(pa.timestamp("ns", zone))})
     low, high = ((one // 1000).to_bytes(8, "little", signed=True) for one in nanos)
-    told = _told(rows, low, high)
+    told = stats_of(rows.num_rows, low, high)
     table.commit(MadeCommit([MadeFile("a", rows, changed=told)]))
     opened = IcebergTable(str(table.folder))
     assert len(opened.scan(strict=True).to_table()) == 2
@@ -340,12 +322,12 @@ def test_microseconds_may_stand_as_bounds_of_nanoseconds(kind: str, tmp_path: Pa
 @pytest.mark.parametrize("beyond", [-62_135_596_800_001, 253_402_300_800_000])
 def test_bounds_that_are_no_milliseconds_of_any_year_count(beyond: int, tmp_path: Path) -> None:
     """One of two is enough: both were taken from the same file."""
-    column = {"id": 1, "name": "s", "required": False, "type": "timestamp"}
+    column = field_of("s", "timestamp", 1)
     table = MadeTable(tmp_path / "t", [column])
     micros = sorted([0, beyond])
     rows = pa.table({"s": pa.array(micros, pa.int64()).cast(pa.timestamp("us"))})
     low, high = (one.to_bytes(8, "little", signed=True) for one in micros)
-    told = _told(rows, low, high)
+    told = stats_of(rows.num_rows, low, high)
     table.commit(MadeCommit([MadeFile("a", rows, changed=told)]))
     opened = IcebergTable(str(table.folder))
     later = pc.field("s") > pa.scalar(10**15, pa.int64()).cast(pa.timestamp("us"))
@@ -362,11 +344,11 @@ def _decimals(*numbers: int, digits: int) -> pa.Table:
 )
 def test_bounds_of_decimals_may_be_parquets_bytes(number: int, digits: int, tmp_path: Path) -> None:
     """StarRocks took over their order (starrocks#59211, #69207), which is not Iceberg's."""
-    column = {"id": 1, "name": "s", "required": False, "type": f"decimal({digits}, 2)"}
+    column = field_of("s", f"decimal({digits}, 2)", 1)
     table = MadeTable(tmp_path / "t", [column])
     rows = _decimals(number, digits=digits)
     bound = number.to_bytes(4 if digits < 10 else 8, "little", signed=True)
-    told = _told(rows, bound, bound)
+    told = stats_of(rows.num_rows, bound, bound)
     table.commit(MadeCommit([MadeFile("a", rows, changed=told)]))
     opened = IcebergTable(str(table.folder))
     assert opened.scan(strict=True).count_rows() == 1
@@ -381,7 +363,7 @@ def test_bounds_of_long_decimals_may_be_of_one_row_group(tmp_path: Path) -> None
     table = MadeTable(tmp_path / "t", [{**_TEXT, "type": "decimal(19, 2)"}])
     rows = _decimals(19_308, 126_619, digits=19)
     bound = (126_619).to_bytes(3, "big")
-    table.commit(MadeCommit([MadeFile("a", rows, changed=_told(rows, bound, bound))]))
+    table.commit(MadeCommit([MadeFile("a", rows, changed=stats_of(rows.num_rows, bound, bound))]))
     opened = IcebergTable(str(table.folder))
     for value in rows["s"]:
         assert opened.scan(filter=pc.field("s") == value).count_rows() == 1
@@ -398,7 +380,7 @@ def test_other_bounds_of_decimals_count(
     table = MadeTable(tmp_path / "t", [{**_TEXT, "type": f"decimal({digits}, 2)"}])
     rows = _decimals(number, digits=digits)
     bound = number.to_bytes(size, "big", signed=True)
-    table.commit(MadeCommit([MadeFile("a", rows, changed=_told(rows, bound, bound))]))
+    table.commit(MadeCommit([MadeFile("a", rows, changed=stats_of(rows.num_rows, bound, bound))]))
     opened = IcebergTable(str(table.folder))
     other = pc.field("s") == _decimals(number + 1, digits=digits)["s"][0]
     assert opened.scan(filter=other).explain().count("  pruned ") == 1
@@ -412,7 +394,7 @@ def test_a_greatest_decimal_below_zero_says_nothing(
     """Of pyiceberg up to 0.6.1 (#677) and iceberg-go up to 0.4 (#745) it may be another number."""
     table = MadeTable(tmp_path / "t", [{**_TEXT, "type": "decimal(18, 2)"}])
     rows = _decimals(number, digits=18)
-    table.commit(MadeCommit([MadeFile("a", rows, changed=_told(rows, bound, bound))]))
+    table.commit(MadeCommit([MadeFile("a", rows, changed=stats_of(rows.num_rows, bound, bound))]))
     opened = IcebergTable(str(table.folder))
     assert len(opened.scan(strict=True).to_table()) == 1
     for test in (pc.field("s") == rows["s"][0], pc.field("s") >= rows["s"][0]):
@@ -433,7 +415,7 @@ def test_a_greatest_text_may_be_cut_by_delta(text: str, upper: str, tmp_path: Pa
     """Before version 3.3 it put U+FFFD behind it, and UniForm and XTable take that over."""
     table = MadeTable(tmp_path / "t", [_TEXT])
     rows = _texts(text)
-    told = _told(rows, text[0].encode(), upper.encode())
+    told = stats_of(rows.num_rows, text[0].encode(), upper.encode())
     table.commit(MadeCommit([MadeFile("a", rows, changed=told)]))
     opened = IcebergTable(str(table.folder))
     assert opened.scan(strict=True).count_rows() == 1
@@ -455,7 +437,7 @@ def test_instants_long_ago_may_be_told_with_another_zone(
     rows = pa.table({"s": pa.array([micros], pa.int64()).cast(pa.timestamp(*_TIMES[kind]))})
     stated = micros + off if is_off else micros
     bound = stated.to_bytes(8, "little", signed=True)
-    table.commit(MadeCommit([MadeFile("a", rows, changed=_told(rows, bound, bound))]))
+    table.commit(MadeCommit([MadeFile("a", rows, changed=stats_of(rows.num_rows, bound, bound))]))
     opened = IcebergTable(str(table.folder))
     assert opened.scan(strict=True).count_rows() == 1
     assert opened.scan(filter=pc.field("s") == rows["s"][0]).to_table() == opened.scan().to_table()
@@ -472,7 +454,7 @@ def test_instants_since_1973_are_told_with_their_zone(tmp_path: Path) -> None:
     micros = 10**15 + 1
     rows = pa.table({"s": pa.array([micros], pa.int64()).cast(pa.timestamp("us", "UTC"))})
     bound = micros.to_bytes(8, "little")
-    table.commit(MadeCommit([MadeFile("a", rows, changed=_told(rows, bound, bound))]))
+    table.commit(MadeCommit([MadeFile("a", rows, changed=stats_of(rows.num_rows, bound, bound))]))
     opened = IcebergTable(str(table.folder))
     for end in (micros - 1, micros + 1):
         at = pa.scalar(end, pa.int64()).cast(rows["s"].type)
@@ -484,13 +466,11 @@ def test_decimals_of_xtable_may_have_lost_zeros(*, is_xtables: bool, tmp_path: P
     """Up to version 0.2 it took the digits of 20.0 in Delta's statistics for 2.00 (xtable#608)."""
     table = MadeTable(tmp_path / "t", [{**_TEXT, "type": "decimal(7, 2)"}])
     rows = _decimals(1_025, 2_000, digits=7)
-    told = _told(rows, b"\x65", b"\x00\xc8")  # 1.01 and 2.00
+    told = stats_of(rows.num_rows, b"\x65", b"\x00\xc8")  # 1.01 and 2.00
     table.commit(MadeCommit([MadeFile("a", rows, changed=told)]))
     if is_xtables:
-        file = table.folder / "metadata/v1.metadata.json"
-        metadata = json.loads(file.read_text())
-        metadata["properties"] = {"XTABLE_METADATA": '{"sourceTableFormat":"DELTA"}'}
-        file.write_text(json.dumps(metadata))
+        own = {"XTABLE_METADATA": '{"sourceTableFormat":"DELTA"}'}
+        table.edit(lambda parsed: parsed.update(properties=own))
     opened = IcebergTable(str(table.folder))
     if not is_xtables:
         with pytest.raises(InputError, match="its manifest says"):

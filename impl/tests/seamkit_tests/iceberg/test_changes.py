@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import fastavro
 import pyarrow as pa
 import pytest
 
@@ -18,11 +17,13 @@ from seambase.errors import InputError, RefusedError
 from seambench.conformance.plain import canonical, in_key_order, rows_of
 from seamkit.ranges.plan_file import scan_from_json, scan_to_json
 from seamkit.tables.iceberg.table import IcebergTable
+from seamkit_tests.iceberg.test_manifests import _newest_list, _read, _write
 from seamkit_tests.samples.iceberg_tables import (
     ICEBERG_GOLDEN,
     MadeCommit,
     MadeFile,
     MadeTable,
+    field_of,
     iceberg_table_names,
     unpack_iceberg,
 )
@@ -117,14 +118,8 @@ def test_deletes_that_are_taken_back_are_refused(tmp_path: Path) -> None:
     older = by_id[newest["parent-snapshot-id"]]
     # The files of the state before the last delete, as if a later commit had brought them back.
     before = by_id[older["parent-snapshot-id"]]
-    lists = [
-        folder / "metadata" / one["manifest-list"].rpartition("/")[2] for one in (before, newest)
-    ]
-    with lists[0].open("rb") as content:
-        reader = fastavro.reader(content)
-        schema, rows = reader.writer_schema, list(reader)
-    with lists[1].open("wb") as out:
-        fastavro.writer(out, schema, rows, metadata={"snapshot-id": str(newest["snapshot-id"])})
+    schema, _, rows = _read(folder / "metadata" / before["manifest-list"].rpartition("/")[2])
+    _write(_newest_list(folder), schema, {"snapshot-id": str(newest["snapshot-id"])}, rows)
     table = IcebergTable(str(folder))
     with pytest.raises(RefusedError, match="takes back deletes"):
         table.scan(query="cdc", begin=older["snapshot-id"])
@@ -143,13 +138,7 @@ def test_a_column_of_the_same_name_is_refused(tmp_path: Path) -> None:
 def test_a_manifest_list_that_ends_behind_its_header_is_refused(tmp_path: Path) -> None:
     """It is a whole Avro file without rows, and the table would pass for an empty one."""
     folder = unpack_iceberg("appends", tmp_path)
-    metadata = json.loads((folder / "metadata" / "v8.metadata.json").read_text(encoding="utf-8"))
-    [newest] = (
-        one
-        for one in metadata["snapshots"]
-        if one["snapshot-id"] == metadata["current-snapshot-id"]
-    )
-    file = folder / "metadata" / newest["manifest-list"].rpartition("/")[2]
+    file = _newest_list(folder)
     content = file.read_bytes()
     header = content.index(content[-16:]) + 16  # up to the first sync marker
     assert header < len(content)
@@ -187,7 +176,7 @@ def _rows(name: str, keys: str) -> pa.Table:
 def _rewritten(folder: Path, name: str, old: str, new: str) -> IcebergTable:
     """A table whose second commit puts a file in another's place."""
     columns = [
-        {"id": 1, "name": "k", "required": False, "type": "long"},
+        field_of("k", "long", 1),
         {"id": 2, "name": "x", "required": False, "type": _ALIKE[name][0]},
     ]
     table = MadeTable(folder, columns, version=3)
@@ -226,7 +215,7 @@ def test_each_commit_is_by_itself(tmp_path: Path) -> None:
     """A row that one commit took out and a later one put back has changed twice."""
     table = _rewritten(tmp_path / "t", "long", "ab", "ab")
     assert table.scan(query="cdc").count_rows() == 2  # the first commit's
-    made = MadeTable(tmp_path / "u", [{"id": 1, "name": "k", "required": False, "type": "long"}])
+    made = MadeTable(tmp_path / "u", [field_of("k", "long", 1)])
     rows = pa.table({"k": pa.array([97], pa.int64())})
     made.commit(MadeCommit([MadeFile("a.parquet", rows)]))
     made.commit(MadeCommit([], gone=["a.parquet"], operation="delete"))
@@ -236,7 +225,7 @@ def test_each_commit_is_by_itself(tmp_path: Path) -> None:
 
 def test_a_row_that_is_deleted_in_place_and_written_again_is_no_change(tmp_path: Path) -> None:
     """An update that sets what was there is carried over, too, by whatever delete."""
-    number = {"id": 1, "name": "k", "required": False, "type": "long"}
+    number = field_of("k", "long", 1)
     for content in (1, 2):
         table = MadeTable(tmp_path / str(content), [number])
         rows = pa.table({"k": pa.array([97, 98, 99], pa.int64())})

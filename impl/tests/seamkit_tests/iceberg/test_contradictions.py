@@ -1,7 +1,6 @@
 """Metadata that say one thing in two places: refused where no writer does so, else warned of."""
 
 import gzip
-import json
 import re
 import warnings
 from collections.abc import Callable, Sequence
@@ -17,13 +16,20 @@ from seambase.scan import TableWarning
 from seamkit.scan.scan import Scan
 from seamkit.tables.iceberg.metadata import document
 from seamkit.tables.iceberg.table import IcebergTable
-from seamkit_tests.iceberg.test_manifests import Entries, _read, _rewrite, _write
-from seamkit_tests.samples.iceberg_tables import MadeCommit, MadeFile, MadeTable, unpack_iceberg
+from seamkit_tests.iceberg.test_manifests import Entries, _read, _rewrite, _summarise, _write
+from seamkit_tests.samples.iceberg_tables import (
+    MadeCommit,
+    MadeFile,
+    MadeTable,
+    field_of,
+    stats_of,
+    unpack_iceberg,
+)
 
 #: What is damaged on purpose is told; here it is the rows that count.
 pytestmark = pytest.mark.filterwarnings("ignore::seambase.scan.TableWarning")
 
-_KEY: dict[str, Any] = {"id": 1, "name": "k", "required": False, "type": "long"}
+_KEY: dict[str, Any] = field_of("k", "long", 1)
 Edit = Callable[[dict[str, Any]], object]
 
 
@@ -38,10 +44,7 @@ def _made(folder: Path, edit: Edit | None = None, **table: Any) -> Path:
     made.commit(MadeCommit([MadeFile("b.parquet", _keys(3))]))
     made.commit(MadeCommit([made.deletes("d.parquet", "a.parquet", [0])], operation="delete"))
     if edit is not None:
-        file = folder / "metadata/v3.metadata.json"
-        parsed = json.loads(file.read_text())
-        edit(parsed)
-        file.write_text(json.dumps(parsed))
+        made.edit(edit)
     return folder
 
 
@@ -229,13 +232,7 @@ def test_an_entry_older_than_its_manifest_says_is_doubted(tmp_path: Path) -> Non
 def test_bounds_that_contradict_each_other_rule_nothing_out(tmp_path: Path) -> None:
     """A least value above the greatest is none; neither a filter nor a key is held against it."""
     made = MadeTable(tmp_path / "t", [_KEY])
-    pairs = {
-        name: [{"key": 1, "value": value.to_bytes(8, "little")}]
-        for name, value in (("lower_bounds", 9), ("upper_bounds", 0))
-    }
-    counts = [{"key": 1, "value": 1}]
-    nulls = [{"key": 1, "value": 0}]
-    changed = {**pairs, "value_counts": counts, "null_value_counts": nulls}
+    changed = stats_of(1, (9).to_bytes(8, "little"), bytes(8))
     made.commit(MadeCommit([MadeFile("a.parquet", _keys(1), changed=changed)]))
     table = IcebergTable(str(made.folder))
     assert table.scan(filter="k < 5").count_rows() == table.scan(filter="k = 1").count_rows() == 1
@@ -258,25 +255,8 @@ def test_a_partition_beyond_its_manifests_summary_is_doubted(
     made = MadeTable(tmp_path / "t", [_KEY], _PART)
     rows = pa.table({"k": pa.array([value], pa.int64())})
     made.commit(MadeCommit([MadeFile("a.parquet", rows, {"p": value})], {"p": "long"}))
-    bounds = {"lower_bound": (5).to_bytes(8, "little"), "upper_bound": (9).to_bytes(8, "little")}
-
-    def summarise(schema: Any, rows: Entries) -> None:
-        kinds = {"contains_null": "boolean"} | dict.fromkeys(bounds, "bytes")
-        fields = [
-            {"name": name, "type": kind, "field-id": id_}
-            for id_, (name, kind) in enumerate(kinds.items(), 509)
-        ]
-        item = {"type": "record", "name": "r508", "fields": fields}
-        schema["fields"].append(
-            {"name": "partitions", "type": {"type": "array", "items": item}, "field-id": 507}
-        )
-        rows[0]["partitions"] = [{"contains_null": False, **bounds}]
-
-    file = made.folder / "metadata/snap-1.avro"
-    schema, header, listed = _read(file)
-    summarise(schema, listed)
-    _write(file, schema, header, listed)
-
+    ends = ((5).to_bytes(8, "little"), (9).to_bytes(8, "little"))
+    _summarise(made.folder / "metadata/snap-1.avro", [ends])
     if is_within:
         assert _warnings(IcebergTable(str(made.folder)).scan(strict=True)) == []
     else:
@@ -501,7 +481,7 @@ def _avro_of(value: Any, transform: str) -> str:
 
 def test_a_file_without_its_partitions_column_is_read(tmp_path: Path) -> None:
     """Its partition gives it the value."""
-    other = {"id": 2, "name": "x", "required": False, "type": "long"}
+    other = field_of("x", "long", 2)
     made = MadeTable(tmp_path / "t", [_KEY, other], _PART)
     file = MadeFile("a.parquet", pa.table({"x": pa.array([1], pa.int64())}), {"p": 5})
     made.commit(MadeCommit([file], {"p": "long"}))
@@ -516,11 +496,7 @@ def test_an_imported_file_may_have_another_value_than_its_partition(tmp_path: Pa
     size = {"file_size_in_bytes": file.stat().st_size}
     made.commit(MadeCommit([MadeFile("a.parquet", rows, {"p": 5}, changed=size)], {"p": "long"}))
     file.replace(made.folder / "data/a.parquet")
-    metadata = made.folder / "metadata/v1.metadata.json"
-    mapping = json.dumps([{"field-id": 1, "names": ["k"]}])
-    parsed = json.loads(metadata.read_text())
-    parsed["properties"] = {"schema.name-mapping.default": mapping}
-    metadata.write_text(json.dumps(parsed))
+    made.map_names([{"field-id": 1, "names": ["k"]}])
     assert IcebergTable(str(made.folder)).scan().to_table() == _keys(5)
 
 

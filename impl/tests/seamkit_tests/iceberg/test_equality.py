@@ -16,7 +16,13 @@ from seambench.contracts.scan import ScanRequest
 from seambench.formats.forms.footer import Footer
 from seamkit.scan.units import KeyMask
 from seamkit.tables.iceberg.table import IcebergTable
-from seamkit_tests.samples.iceberg_tables import MadeCommit, MadeFile, MadeTable, unpack_iceberg
+from seamkit_tests.samples.iceberg_tables import (
+    MadeCommit,
+    MadeFile,
+    MadeTable,
+    field_of,
+    unpack_iceberg,
+)
 
 
 @pytest.fixture
@@ -129,11 +135,11 @@ def test_a_deleted_nan_takes_out_every_nan(
     nans = [0x7FF80000 << shift, (0x7FF80000 << shift) + 1, 0xFFF80000 << shift]
     values = pa.array(np.array(nans, words).view(width))
     rows = pa.concat_arrays([values, pa.array([1.0, -0.0, 0.0, None], values.type)])
-    column = {"id": 2, "name": "x", "required": False, "type": kind}
+    column = field_of("x", kind, 2)
     if key == "s":
         struct = {"type": "struct", "fields": [column]}
-        column = {"id": 3, "name": "s", "required": False, "type": struct}
-    number = {"id": 1, "name": "k", "required": False, "type": "long"}
+        column = field_of("s", struct, 3)
+    number = field_of("k", "long", 1)
     table = _NestedKey(tmp_path / "t", [number, column])
     numbers = pa.array(range(7), pa.int64())
     table.commit(MadeCommit([MadeFile("a.parquet", pa.table({"k": numbers, "x": rows}))]))
@@ -173,12 +179,12 @@ def _table_with_a_key_besides(
 ) -> MadeTable:
     """Five rows, of which the deleted keys take some out; of their struct `y` is required."""
     inner = [
-        {"id": 3, "name": "x", "required": False, "type": "long", "initial-default": default},
+        field_of("x", "long", 3, initial_default=default),
         {"id": 4, "name": "y", "required": True, "type": "string"},
     ]
-    number = {"id": 1, "name": "k", "required": False, "type": "long"}
+    number = field_of("k", "long", 1)
     struct = {"type": "struct", "fields": inner}
-    column = {"id": 2, "name": "s", "required": False, "type": struct}
+    column = field_of("s", struct, 2)
     table = _KeyBesides(folder, [number, column], version=3)
     kind = pa.struct([("x", pa.int64()), ("y", pa.string())])
     values = [
@@ -195,8 +201,9 @@ def _table_with_a_key_besides(
     return table
 
 
-@pytest.mark.parametrize("columns", [["k", "s"], ["s", "k"], ["k"]], ids="-".join)
-@pytest.mark.parametrize("batch_rows", [1, 1000])
+@pytest.mark.parametrize(
+    ("columns", "batch_rows"), [(["k", "s"], 1), (["s", "k"], 1000), (["k"], 1)]
+)
 @pytest.mark.parametrize(
     ("key", "left"),
     [({"x": 1}, [1, 2, 3]), ({"x": 2}, [0, 2, 3, 4]), ({"x": None}, [0, 1, 4]), (None, [0, 1, 4])],
@@ -236,11 +243,11 @@ def test_a_data_file_may_lack_the_key_beside_other_fields(
     default: int | None, key: int | None, left: list[int], door: str, tmp_path: Path
 ) -> None:
     """Rows older than a field of a struct have its default, or null; without a struct, null."""
-    new = {"id": 3, "name": "x", "required": False, "type": "long", "initial-default": default}
+    new = field_of("x", "long", 3, initial_default=default)
     old = {"id": 4, "name": "y", "required": True, "type": "string"}
     struct = {"type": "struct", "fields": [new, old]}
-    column = {"id": 2, "name": "s", "required": False, "type": struct}
-    number = {"id": 1, "name": "k", "required": False, "type": "long"}
+    column = field_of("s", struct, 2)
+    number = field_of("k", "long", 1)
     table = _KeyBesides(tmp_path / "t", [number, column], version=3)
     values = pa.array([{"y": "a"}, None], pa.struct([("y", pa.string())]))
     rows = pa.table({"k": range(2), "s": values})

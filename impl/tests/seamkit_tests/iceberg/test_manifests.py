@@ -3,7 +3,7 @@
 import copy
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +67,24 @@ def _rewrite(
                 count = sum(entry["status"] == status for entry in entries)
                 row[f"{name}_files_count"] = count
     _write(listed, schema, metadata, rows)
+
+
+def _summarise(listed: Path, ends: Sequence[tuple[bytes, bytes] | None]) -> None:
+    """Say of each manifest of a list between what its partitions lie, or that all are null."""
+    schema, header, rows = _read(listed)
+    bounds = ("lower_bound", "upper_bound")
+    kinds: dict[str, Any] = {"contains_null": "boolean"}
+    kinds |= {name: ["null", "bytes"] for name in bounds}
+    fields = [
+        {"name": name, "type": kind, "field-id": id_}
+        for id_, (name, kind) in enumerate(kinds.items(), 509)
+    ]
+    items = {"type": "array", "items": {"type": "record", "name": "r508", "fields": fields}}
+    schema["fields"].append({"name": "partitions", "type": items, "field-id": 507})
+    for row, own in zip(rows, ends, strict=True):
+        told = dict(zip(bounds, own or (None, None), strict=True))
+        row["partitions"] = [{"contains_null": own is None, **told}]
+    _write(listed, schema, header, rows)
 
 
 def _set(name: str, value: Any) -> Callable[[Entries], None]:

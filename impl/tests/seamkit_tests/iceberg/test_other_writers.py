@@ -2,9 +2,7 @@
 
 import datetime as dt
 import gzip
-import json
 import shutil
-from collections.abc import Callable
 from decimal import Decimal
 from itertools import chain
 from pathlib import Path
@@ -32,18 +30,15 @@ from seamkit_tests.samples.iceberg_tables import (
     MadeCommit,
     MadeFile,
     MadeTable,
+    edit_metadata,
+    field_of,
     numbered_table,
+    stats_of,
 )
 
 
 def _keys(table: IcebergTable) -> list[Any]:
     return sorted(table.scan().to_table()["k"].to_pylist())
-
-
-def _edit(metadata: Path, edit: Callable[[dict[str, Any]], None]) -> None:
-    parsed = json.loads(metadata.read_text())
-    edit(parsed)
-    metadata.write_text(json.dumps(parsed))
 
 
 @pytest.mark.parametrize("ending", ["", ".metadata.json"])
@@ -179,7 +174,7 @@ def test_a_location_may_begin_with_a_dot(location: str, tmp_path: Path) -> None:
     def relocate(parsed: dict[str, Any]) -> None:
         parsed["location"] = location.replace("here/t", padded)
 
-    _edit(folder / "metadata/v1.metadata.json", relocate)
+    edit_metadata(folder / "metadata/v1.metadata.json", relocate)
 
     assert _keys(IcebergTable(str(folder))) == [0]
 
@@ -196,14 +191,14 @@ def test_snapshots_may_name_their_manifests_themselves(version: int, tmp_path: P
             names = [f"m{one}-0.avro" for one in range(1, number + 1)]
             snapshot["manifests"] = [f"file://{folder}/metadata/{name}" for name in names]
 
-    _edit(folder / "metadata/v2.metadata.json", embed)
+    edit_metadata(folder / "metadata/v2.metadata.json", embed)
     table = IcebergTable(str(folder))
 
     assert _keys(table) == [0, 1]
     assert table.scan(as_of=1).to_table()["k"].to_pylist() == [0]
     appended = table.scan(query="incremental", begin=1).to_table()
     assert appended["k"].to_pylist() == [1]
-    _edit(
+    edit_metadata(
         folder / "metadata/v2.metadata.json", lambda parsed: parsed["snapshots"][1].pop("manifests")
     )
     with pytest.raises(InputError, match="neither a manifest list nor manifests"):
@@ -225,7 +220,7 @@ _TYPES["unknown"] = ("unknown", pa.table({"k": pa.array([1, 2], pa.int64())}), [
 def test_types_of_version_3_are_read(kind: str, tmp_path: Path) -> None:
     """Variants by their two parts, shapes as well-known binary, unknown columns as nulls."""
     declared, rows, values = _TYPES[kind]
-    column = {"id": 2, "name": "x", "required": False, "type": declared}
+    column = field_of("x", declared, 2)
     table = MadeTable(tmp_path / "t", [KEY, column], version=3)
     table.commit(MadeCommit([MadeFile("a.parquet", rows)]))
     opened = IcebergTable(str(table.folder))
@@ -272,19 +267,14 @@ def test_what_files_have_of_unknown_columns_is_no_value(stored: str, tmp_path: P
     within = [{"id": 4, "name": "y", **number}, {"id": 5, "name": "x", **unknown}]
     columns = [
         {"id": 2, "name": "x", **unknown},
-        {"id": 3, "name": "s", "required": False, "type": {"type": "struct", "fields": within}},
+        field_of("s", {"type": "struct", "fields": within}, 3),
     ]
     parts = [pa.array([1, 2], pa.int32()), values]
     kinds = [_numbered("y", pa.int32(), 4), _numbered("x", values.type, 5)]
     structs = pa.StructArray.from_arrays(parts, fields=kinds)
     rows = pa.table({"k": pa.array([1, 2], pa.int64()), "x": values, "s": structs})
-    ids = (2, 5)
-    counts = {
-        "value_counts": [{"key": id_, "value": 2} for id_ in ids],
-        "null_value_counts": [{"key": id_, "value": 0} for id_ in ids],
-        "lower_bounds": [{"key": id_, "value": b"\7\0\0\0"} for id_ in ids],
-        "upper_bounds": [{"key": id_, "value": b"\7\0\0\0"} for id_ in ids],
-    }
+    seven = b"\7\0\0\0"
+    counts = stats_of(2, seven, seven, 2, 5)
     table = MadeTable(tmp_path / "t", [KEY, *columns], version=3)
     table.commit(MadeCommit([MadeFile("a.parquet", rows, changed=counts)]))
 
@@ -304,7 +294,7 @@ def test_what_files_have_of_unknown_columns_is_no_value(stored: str, tmp_path: P
 
 def test_the_greatest_field_id_is_read(tmp_path: Path) -> None:
     """Those above 2147483447 are for columns that the specification defines."""
-    column = {"id": 2147483447, "name": "k", "required": False, "type": "long"}
+    column = field_of("k", "long", 2147483447)
     table = IcebergTable(str(numbered_table(tmp_path / "t", 2, (column,)).folder))
     assert _keys(table) == [0, 1]
 
@@ -317,7 +307,7 @@ def test_defaults_of_nanoseconds_have_all_their_digits(text: str, tmp_path: Path
     """As pyiceberg reads the same text; filters find them by the nanosecond."""
     kinds = {"timestamp_ns": text, "timestamptz_ns": f"{text}+00:00"}
     columns = [
-        {"id": id_, "name": kind, "required": False, "type": kind, "initial-default": default}
+        field_of(kind, kind, id_, initial_default=default)
         for id_, (kind, default) in enumerate(kinds.items(), 2)
     ]
     table = IcebergTable(str(numbered_table(tmp_path / "t", 1, (KEY, *columns), version=3).folder))
@@ -342,7 +332,7 @@ class _InOrc(MadeTable):
 @pytest.mark.parametrize("made", [MadeTable, _InOrc])
 def test_a_struct_may_have_lost_all_of_its_fields(made: type[MadeTable], tmp_path: Path) -> None:
     """As pyiceberg lets it; what was null is null, in batches of any size."""
-    column = {"id": 2, "name": "s", "required": False, "type": {"type": "struct", "fields": []}}
+    column = field_of("s", {"type": "struct", "fields": []}, 2)
     table = made(tmp_path / "t", [KEY, column])
     rows = pa.table({"k": [1, 2, 3], "s": pa.array([{"a": 1}, None, {"a": None}])})
     changed = {"file_format": "ORC" if made is _InOrc else "PARQUET"}
@@ -357,8 +347,8 @@ def test_times_of_day_in_orc_are_numbers(tmp_path: Path) -> None:
     inner = {"type": "list", "element-id": 4, "element": "time", "element-required": False}
     columns = [
         KEY,
-        {"id": 2, "name": "x", "required": False, "type": "time"},
-        {"id": 3, "name": "xs", "required": False, "type": inner},
+        field_of("x", "time", 2),
+        field_of("xs", inner, 3),
     ]
     table = _InOrc(tmp_path / "t", columns)
     numbers = [0, None, 86_399_999_999]
@@ -377,7 +367,7 @@ def test_times_of_day_in_orc_are_numbers(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["timestamp", "timestamptz"])
 def test_nanoseconds_of_imported_orc_are_cut_off_before_1970_too(kind: str, tmp_path: Path) -> None:
     """Iceberg's reader of ORC floors them: what lies before 1970 stays there."""
-    table = _InOrc(tmp_path / "t", [{"id": 1, "name": "x", "required": False, "type": kind}])
+    table = _InOrc(tmp_path / "t", [field_of("x", kind, 1)])
     zone = "UTC" if kind == "timestamptz" else None
     rows = pa.table({"x": pa.array([-1, -1001, 1999], pa.int64()).cast(pa.timestamp("ns", zone))})
     table.commit(MadeCommit([MadeFile("a.orc", rows, changed={"file_format": "ORC"})]))
@@ -394,15 +384,10 @@ def test_chars_of_imported_orc_may_have_bounds_with_their_blanks(
     text: str, other: str, tmp_path: Path
 ) -> None:
     """ORC of Hive fills them up, and so its statistics, which `add_files` takes; readers do not."""
-    table = _InOrc(tmp_path / "t", [{"id": 1, "name": "x", "required": False, "type": "string"}])
+    table = _InOrc(tmp_path / "t", [field_of("x", "string", 1)])
     filled = [one.ljust(8) for one in (text, other)]
-    bounds = {
-        "file_format": "ORC",
-        "lower_bounds": [{"key": 1, "value": min(filled).encode()}],
-        "upper_bounds": [{"key": 1, "value": max(filled).encode()}],
-        "value_counts": [{"key": 1, "value": 2}],
-    }
-    table.commit(MadeCommit([MadeFile("a.orc", pa.table({"x": filled}), changed=bounds)]))
+    own = {"file_format": "ORC", **stats_of(2, min(filled).encode(), max(filled).encode())}
+    table.commit(MadeCommit([MadeFile("a.orc", pa.table({"x": filled}), changed=own)]))
     file = table.folder / "data/a.orc"
     string, char = (b"\x08" + kind for kind in (b"\x07", b"\x11"))  # the kind of a type
     content = file.read_bytes()
@@ -415,12 +400,8 @@ def test_chars_of_imported_orc_may_have_bounds_with_their_blanks(
             found = opened.scan(filter=condition).to_table()["x"].to_pylist()
             assert shown in found, condition
     assert opened.scan(filter=pc.field("x") > max(filled)).count_rows() == 0
-    key = [{"key": 1, "value": text.encode()}]
-    counts = {
-        "value_counts": [{"key": 1, "value": 1}],
-        "null_value_counts": [{"key": 1, "value": 0}],
-    }
-    changed = {**bounds, "equality_ids": [1], "lower_bounds": key, "upper_bounds": key, **counts}
+    key = stats_of(1, text.encode(), text.encode())
+    changed = {"file_format": "ORC", "equality_ids": [1], **key}
     gone = MadeFile("d.orc", pa.table({"x": [text]}), content=2, changed=changed)
     table.commit(MadeCommit([gone], operation="delete"))
     rows = IcebergTable(str(table.folder)).scan().to_table()["x"].to_pylist()
@@ -437,7 +418,7 @@ def test_times_of_the_second_before_1970_in_orc_are_found_in_the_second_after(
     transform: str, value: int, zone: str, tmp_path: Path
 ) -> None:
     """Java's library cuts their seconds towards 1970, so they are read: partitions tell others."""
-    column = {"id": 1, "name": "x", "required": False, "type": f"timestamp{zone}"}
+    column = field_of("x", f"timestamp{zone}", 1)
     by = {"source-id": 1, "field-id": 1000, "name": "p", "transform": transform}
     table = _InOrc(tmp_path / "t", [column], [by])
     numbers, kind = [1, 999_999], pa.timestamp("us", "UTC" if zone else None)
@@ -457,13 +438,11 @@ def test_times_of_the_second_before_1970_in_orc_are_found_in_the_second_after(
 
 def test_bounds_of_shapes_rule_nothing_out(tmp_path: Path) -> None:
     """They are corners of a box, not the least and the greatest bytes."""
-    column = {"id": 2, "name": "x", "required": False, "type": "geometry"}
+    column = field_of("x", "geometry", 2)
     table = MadeTable(tmp_path / "t", [KEY, column], version=3)
     corner = bytes(16)
-    bounds = [{"key": 2, "value": corner}]
-    counts = [{"key": 2, "value": 1}]
-    changed = {"lower_bounds": bounds, "upper_bounds": bounds, "value_counts": counts}
     rows = pa.table({"x": pa.array([_POINT], pa.binary())})
+    changed = stats_of(1, corner, corner, 2)
     table.commit(MadeCommit([MadeFile("a.parquet", rows, changed=changed)]))
     text = "".join(f"\\x{byte:02X}" for byte in _POINT)
     found = IcebergTable(str(table.folder)).scan(filter=f"x = '{text}'::BLOB")
@@ -472,9 +451,9 @@ def test_bounds_of_shapes_rule_nothing_out(tmp_path: Path) -> None:
 
 def test_a_variant_in_pieces_is_put_together(tmp_path: Path) -> None:
     """A column, and one in a list: what is typed, what is left over, and none."""
-    column = {"id": 2, "name": "x", "required": False, "type": "variant"}
+    column = field_of("x", "variant", 2)
     inner = {"type": "list", "element-id": 4, "element": "variant", "element-required": False}
-    listed = {"id": 3, "name": "xs", "required": False, "type": inner}
+    listed = field_of("xs", inner, 3)
     kind = pa.struct([*_VARIANT, pa.field("typed_value", pa.int8())])
     table = MadeTable(tmp_path / "t", [KEY, column, listed], version=3)
     typed = {"metadata": _VALUE["metadata"], "value": None, "typed_value": 5}
@@ -496,14 +475,11 @@ def test_a_variant_in_pieces_is_put_together(tmp_path: Path) -> None:
 
 def test_an_encrypted_table_is_refused_with_one_sentence(tmp_path: Path) -> None:
     """Version 3 names its keys in the metadata."""
-    folder = numbered_table(tmp_path / "t", version=3).folder
+    table = numbered_table(tmp_path / "t", version=3)
     key = {"key-id": "a", "encrypted-key-metadata": "eA=="}
-    _edit(
-        folder / "metadata/v1.metadata.json",
-        lambda parsed: parsed.update({"encryption-keys": [key]}),
-    )
+    table.edit(lambda parsed: parsed.update({"encryption-keys": [key]}))
     with pytest.raises(RefusedError, match=r"encrypted tables \(encryption-keys\)"):
-        IcebergTable(str(folder))
+        IcebergTable(str(table.folder))
 
 
 class _Unmapped(MadeTable):
@@ -524,19 +500,11 @@ def test_a_column_without_a_name_is_null_whatever_its_manifest_says(
     filter goes by what comes.
     """
     kinds = {"k": "long", "v": "long", "day": "date"}
-    columns = [
-        {"id": number, "name": name, "required": False, "type": kind}
-        for number, (name, kind) in enumerate(kinds.items(), 1)
-    ]
+    columns = [field_of(name, kind, number) for number, (name, kind) in enumerate(kinds.items(), 1)]
     parted = [{"source-id": 3, "field-id": 1000, "name": "m", "transform": "month"}]
     table = _Unmapped(tmp_path / "t", columns, parted)
-    ends = [{"key": 2, "value": (7).to_bytes(8, "little")}]
-    told = {
-        "value_counts": [{"key": 2, "value": 2}],
-        "null_value_counts": [{"key": 2, "value": 0}],
-        "lower_bounds": ends,
-        "upper_bounds": ends,
-    }
+    seven = (7).to_bytes(8, "little")
+    told = stats_of(2, seven, seven, 2)
     days = pa.array([1, 2], pa.int32()).cast(pa.date32())
     rows = pa.table({"k": [1, 2], "v": [7, 7], "day": days})
     table.commit(MadeCommit([MadeFile("a.parquet", rows, {"m": 0}, changed=told)]))
@@ -545,8 +513,7 @@ def test_a_column_without_a_name_is_null_whatever_its_manifest_says(
         for number, name in enumerate(kinds, 1)
         if named or name != column
     ]
-    mapping = {"schema.name-mapping.default": json.dumps(names)}
-    _edit(table.folder / "metadata/v1.metadata.json", lambda one: one.update(properties=mapping))
+    table.map_names(names)
     opened = IcebergTable(str(table.folder))
     for test, keeps in ((f"{column} is null", not named), (f"{column} is not null", named)):
         wanted = [1, 2] if keeps else []
@@ -574,7 +541,7 @@ def test_a_name_mapping_of_another_shape_is_refused_with_what_is_wrong(
     """The sentence says which part is not as the specification wants it, in no Python's words."""
     table = numbered_table(tmp_path / "t")
     given = {"schema.name-mapping.default": mapping}
-    _edit(table.folder / "metadata/v1.metadata.json", lambda one: one.update(properties=given))
+    table.edit(lambda one: one.update(properties=given))
     with pytest.raises(InputError, match=f"the name mapping is not readable: .*{reason}"):
         IcebergTable(str(table.folder)).scan().to_table()
 
@@ -593,7 +560,7 @@ class _Doubled(MadeTable):
             for one in parsed["snapshots"]:
                 one["manifest-list"] = one["manifest-list"].replace("/metadata/", "//metadata/")
 
-        _edit(self.folder / f"metadata/v{number}.metadata.json", end)
+        edit_metadata(self.folder / f"metadata/v{number}.metadata.json", end)
 
 
 @pytest.mark.parametrize("is_moved", [False, True])
@@ -642,7 +609,7 @@ def test_a_first_snapshot_may_have_the_parent_minus_one(tmp_path: Path) -> None:
             {"timestamp-ms": number, "metadata-file": name} for number, name in enumerate(names)
         ]
 
-    _edit(file, edit)
+    edit_metadata(file, edit)
     table = IcebergTable(str(folder))
     assert not table.scan(strict=True).report().warnings
     for query in ("incremental", "cdc"):
@@ -650,30 +617,6 @@ def test_a_first_snapshot_may_have_the_parent_minus_one(tmp_path: Path) -> None:
 
 
 _BOTH = [pa.timestamp("us"), pa.timestamp("us", "UTC")]
-
-
-@pytest.mark.parametrize("own", [0, 1])
-def test_times_are_read_whether_or_not_their_file_says_that_they_are_instants(
-    own: int, tmp_path: Path
-) -> None:
-    """ClickHouse writes instants in columns of times without a zone; the numbers are the same."""
-    kind = ("timestamp", "timestamptz")[own]
-    column = {"id": 1, "name": "t", "required": False, "type": kind}
-    table = MadeTable(tmp_path / "t", [column])
-    numbers = pa.array([-1, 0, None, 1_700_000_000_123_456], pa.int64())
-    rows = pa.table({"t": numbers.cast(_BOTH[1 - own])})
-    table.commit(MadeCommit([MadeFile("a.parquet", rows)]))
-    scan = IcebergTable(str(table.folder)).scan()
-    assert scan.to_table()["t"].type == _BOTH[own]
-    assert scan.to_table()["t"].cast(pa.int64()).to_pylist() == numbers.to_pylist()
-    opened = IcebergTable(str(table.folder))
-    for number, count in ((-1, 1), (0, 1), (1, 0)):
-        moment = pa.scalar(number, pa.int64()).cast(_BOTH[own])
-        assert opened.scan(filter=pc.field("t") == moment).count_rows() == count
-        with duckdb.connect() as connection:
-            text = f"epoch_us(t) = {number}"
-            found = opened.scan().relation(connection).filter(text).fetchall()
-        assert len(found) == count
 
 
 class _InAvro(MadeTable):
@@ -688,28 +631,29 @@ class _InAvro(MadeTable):
             fastavro.writer(out, schema, rows)
 
 
-@pytest.mark.parametrize("made", [MadeTable, _InAvro])
+@pytest.mark.parametrize(("made", "unit"), [(MadeTable, "us"), (MadeTable, "ms"), (_InAvro, "ms")])
 @pytest.mark.parametrize("own", [0, 1])
 @pytest.mark.parametrize("told", [0, 1])
-def test_times_in_milliseconds_are_instants_or_none(
-    told: int, own: int, made: type[MadeTable], tmp_path: Path
+def test_times_are_instants_or_none_whatever_their_file_says(
+    told: int, own: int, made: type[MadeTable], unit: str, tmp_path: Path
 ) -> None:
-    """Iceberg's readers multiply them, whether or not the file calls them instants.
+    """ClickHouse writes instants in columns of times without a zone; the numbers are the same.
 
-    Parquet's old word for them, and Avro's, does so of all, also of those that Hive has without a
-    zone, as which Iceberg takes over its tables (SparkParquetReaders, SparkPlannedAvroReader).
+    Iceberg's readers multiply milliseconds: Parquet's old word for them, and Avro's, does so of
+    all, also of those that Hive has without a zone (SparkParquetReaders, SparkPlannedAvroReader).
     """
-    column = {"id": 1, "name": "t", "required": False, "type": ("timestamp", "timestamptz")[own]}
-    table = made(tmp_path / "t", [column])
-    millis = pa.array([-1, 0, None, 1_700_000_000_123], pa.int64())
-    rows = pa.table({"t": millis.cast(pa.timestamp("ms", "UTC" if told else None))})
+    table = made(tmp_path / "t", [field_of("t", ("timestamp", "timestamptz")[own])])
+    numbers = pa.array([-1, 0, None, 1_700_000_000_123], pa.int64())
+    rows = pa.table({"t": numbers.cast(pa.timestamp(unit, "UTC" if told else None))})
     changed = {"file_format": "AVRO" if made is _InAvro else "PARQUET"}
     table.commit(MadeCommit([MadeFile("a", rows, changed=changed)]))
     opened = IcebergTable(str(table.folder))
-    found = opened.scan().to_table()["t"]
+    found, times = opened.scan().to_table()["t"], 1000 if unit == "ms" else 1
     assert found.type == _BOTH[own]
-    assert found.cast(pa.int64()).to_pylist() == [-1000, 0, None, 1_700_000_000_123_000]
-    for number, count in ((-1000, 1), (0, 1), (-1, 0)):
+    assert found.cast(pa.int64()).to_pylist() == [
+        one and one * times for one in numbers.to_pylist()
+    ]
+    for number, count in ((-times, 1), (0, 1), (1, 0)):
         moment = pa.scalar(number, pa.int64()).cast(_BOTH[own])
         assert opened.scan(filter=pc.field("t") == moment).count_rows() == count
         with duckdb.connect() as connection:
@@ -721,11 +665,11 @@ def test_times_in_milliseconds_are_instants_or_none(
 def test_times_of_int96_that_arrow_22_wrote_are_read(kind: str, tmp_path: Path) -> None:
     """As imported by `add_files`; before 1970 they count back from midnight."""
     folder = unpack_hive("arrow-22-times", tmp_path)
-    inner = {"id": 4, "name": "t", "required": False, "type": kind}
+    inner = field_of("t", kind, 4)
     columns = [
         KEY,
-        {"id": 2, "name": "ts", "required": False, "type": kind},
-        {"id": 3, "name": "st", "required": False, "type": {"type": "struct", "fields": [inner]}},
+        field_of("ts", kind, 2),
+        field_of("st", {"type": "struct", "fields": [inner]}, 3),
     ]
 
     class Imported(MadeTable):
@@ -738,8 +682,7 @@ def test_times_of_int96_that_arrow_22_wrote_are_read(kind: str, tmp_path: Path) 
     below = [{"field-id": 4, "names": ["t"]}]
     named = [{"field-id": 1, "names": ["k"]}, {"field-id": 2, "names": ["ts"]}]
     named += [{"field-id": 3, "names": ["st"], "fields": below}]
-    mapping = {"schema.name-mapping.default": json.dumps(named)}
-    _edit(table.folder / "metadata/v1.metadata.json", lambda one: one.update(properties=mapping))
+    table.map_names(named)
     rows = IcebergTable(str(table.folder)).scan().to_table().to_pylist()
     zone = "Z" if kind == "timestamptz" else ""
     texts = ("1969-12-31T23:59:59.999999", "1969-12-31T00:00:00", "1970-01-01T00:00:00.000001")
@@ -751,7 +694,7 @@ def test_times_of_int96_that_arrow_22_wrote_are_read(kind: str, tmp_path: Path) 
 @pytest.mark.parametrize(("zone", "is_read"), [(b"GMT", True), (b"EST", False)])
 def test_times_of_orc_are_no_instants(zone: bytes, *, is_read: bool, tmp_path: Path) -> None:
     """Iceberg's library and Trino refuse TIMESTAMP for timestamptz; in UTC both are one number."""
-    column = {"id": 1, "name": "x", "required": False, "type": "timestamptz"}
+    column = field_of("x", "timestamptz", 1)
     table = _InOrc(tmp_path / "t", [column])
     noon = dt.datetime(2020, 7, 1, 12)
     rows = pa.table({"x": pa.array([noon], pa.timestamp("ns"))})
@@ -772,7 +715,7 @@ _CLOCKS = [dt.time(), None, dt.time(1, 2, 3, 4000), dt.time(23, 59, 59, 999_000)
 
 def test_times_of_day_in_milliseconds_are_read(tmp_path: Path) -> None:
     """The specification has microseconds; Iceberg's reader takes what else Parquet has."""
-    columns = [KEY, {"id": 2, "name": "x", "required": False, "type": "time"}]
+    columns = [KEY, field_of("x", "time", 2)]
     table = MadeTable(tmp_path / "t", columns)
     rows = pa.table({"k": range(4), "x": pa.array(_MILLIS, pa.time32("ms"))})
     table.commit(MadeCommit([MadeFile("a.parquet", rows)]))
@@ -791,7 +734,7 @@ def test_times_of_day_in_milliseconds_are_read(tmp_path: Path) -> None:
 
 def test_nanoseconds_of_a_day_are_refused(tmp_path: Path) -> None:
     """Iceberg's reader refuses them, as digits would be lost."""
-    table = MadeTable(tmp_path / "t", [{"id": 1, "name": "x", "required": False, "type": "time"}])
+    table = MadeTable(tmp_path / "t", [field_of("x", "time", 1)])
     rows = pa.table({"x": pa.array([1], pa.time64("ns"))})
     table.commit(MadeCommit([MadeFile("a.parquet", rows)]))
     with pytest.raises(RefusedError, match="does not promote"):
@@ -815,7 +758,7 @@ def test_a_default_may_be_false(*, default: bool, tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", [True, False, None])
 def test_a_partition_may_be_false(value: Any, tmp_path: Path) -> None:
     """Rows of a file that lacks the column have the value of their partition."""
-    column = {"id": 2, "name": "b", "required": False, "type": "boolean"}
+    column = field_of("b", "boolean", 2)
     spec = [{"name": "p", "transform": "identity", "source-id": 2, "field-id": 1000}]
     made = MadeTable(tmp_path / "t", [KEY, column], spec)
     file = MadeFile("a.parquet", pa.table({"k": pa.array([1])}), {"p": value})
@@ -828,11 +771,11 @@ def test_a_partition_may_be_false(value: Any, tmp_path: Path) -> None:
 
 def _struct(default: Any, *fields: dict[str, Any]) -> dict[str, Any]:
     kind = {"type": "struct", "fields": list(fields)}
-    return {"id": 2, "name": "s", "required": False, "type": kind, "initial-default": default}
+    return field_of("s", kind, 2, initial_default=default)
 
 
 def _number(id_: int, name: str, default: Any = None) -> dict[str, Any]:
-    return {"id": id_, "name": name, "required": False, "type": "int", "initial-default": default}
+    return field_of(name, "int", id_, initial_default=default)
 
 
 def test_an_empty_struct_as_a_default_has_the_defaults_of_its_fields(tmp_path: Path) -> None:
@@ -888,7 +831,7 @@ def test_partitions_of_clickhouse_may_go_by_another_clock(
     transform: str, value: int, *, is_clickhouse: bool, tmp_path: Path
 ) -> None:
     """Its server's, as of India, and from 1970 on (ClickHouse#118583): they rule nothing out."""
-    column = {"id": 1, "name": "k", "required": False, "type": "timestamp"}
+    column = field_of("k", "timestamp", 1)
     spec = [{"name": "p", "transform": transform, "source-id": 1, "field-id": 1000}]
     made = MadeTable(tmp_path / "t", [column], spec)
     moment = dt.datetime(2023, 12, 31, 20)
@@ -896,10 +839,7 @@ def test_partitions_of_clickhouse_may_go_by_another_clock(
     made.commit(MadeCommit([MadeFile("a.parquet", rows, {"p": value})], {"p": "int"}))
     if is_clickhouse:
         first = {"parent-snapshot-id": -1}
-        _edit(
-            made.folder / "metadata/v1.metadata.json",
-            lambda parsed: parsed["snapshots"][0].update(first),
-        )
+        made.edit(lambda parsed: parsed["snapshots"][0].update(first))
     opened = IcebergTable(str(made.folder))
     if not is_clickhouse:
         assert opened.scan(filter=pc.field("k") == moment).count_rows() == 0

@@ -13,7 +13,7 @@ import pytest
 
 from seambase.errors import InputError
 from seamkit.tables.iceberg.table import IcebergTable
-from seamkit_tests.samples.iceberg_tables import MadeCommit, MadeFile, MadeTable
+from seamkit_tests.samples.iceberg_tables import MadeCommit, MadeFile, MadeTable, field_of
 
 _DAY, _MOMENT = dt.date(2024, 1, 1), dt.datetime(2024, 1, 1, 0, 0, 0, 7)
 _MICROS = 19723 * 86_400_000_000 + 7
@@ -94,8 +94,8 @@ _VALUES: dict[str, Any] = {
 
 def _table(folder: Path, kind: str, transform: str) -> MadeTable:
     columns = [
-        {"id": 1, "name": "k", "required": False, "type": "long"},
-        {"id": 2, "name": "p", "required": False, "type": kind},
+        field_of("k", "long", 1),
+        field_of("p", kind, 2),
     ]
     partition = [{"name": "part", "transform": transform, "source-id": 2, "field-id": 1000}]
     return MadeTable(folder, columns, partition)

@@ -143,7 +143,7 @@ def test_ranges_of_a_file_fit_its_own_partition(transform: str, kind: pa.DataTyp
     dice = random.Random(f"{transform} {kind}")
     draw, made, source = _DRAWN[kind][0], parse_transform(transform), _TYPES[kind]
     files = defaultdict[Any, list[pa.Scalar]](list)
-    for value in (pa.scalar(draw(dice), kind) for _ in range(60)):
+    for value in (pa.scalar(draw(dice), kind) for _ in range(30)):
         stored = value.cast(_stored(kind)).as_py()
         files[made.transform(source)(stored)].append(value)
     spec = PartitionSpec(0, [PartitionField(1000, 1, "part", transform)])

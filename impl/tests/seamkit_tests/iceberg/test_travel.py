@@ -14,6 +14,7 @@ from seambase.errors import InputError, RefusedError, SeambenchError, UsageError
 from seamkit.tables.iceberg.table import IcebergTable
 from seamkit_tests.samples.iceberg_tables import (
     ICEBERG_GOLDEN,
+    edit_metadata,
     numbered_table,
     unpack_iceberg,
 )
@@ -154,9 +155,7 @@ def test_metadata_that_contradicts_itself_is_refused(
         hint.write_text(change)
     else:
         file = folder / "metadata" / f"v{hint.read_text().strip()}.metadata.json"
-        content = json.loads(file.read_text(encoding="utf-8"))
-        content[name] = change
-        file.write_text(json.dumps(content), encoding="utf-8")
+        edit_metadata(file, lambda content: content.update({name: change}))
     with pytest.raises((InputError, RefusedError), match=says):
         IcebergTable(str(folder)).scan()
 
@@ -191,9 +190,7 @@ def test_types_that_are_not_known_are_refused_by_name(tmp_path: Path, kind: Any)
     """A column of such a type is not left out."""
     folder = unpack_iceberg("positions", tmp_path)
     for file in (folder / "metadata").glob("v*.metadata.json"):
-        content = json.loads(file.read_text(encoding="utf-8"))
-        content["schemas"][0]["fields"][1]["type"] = kind
-        file.write_text(json.dumps(content), encoding="utf-8")
+        edit_metadata(file, lambda one: one["schemas"][0]["fields"][1].update(type=kind))
     with pytest.raises(SeambenchError) as raised:
         IcebergTable(str(folder)).scan()
     assert isinstance(raised.value, InputError | RefusedError)

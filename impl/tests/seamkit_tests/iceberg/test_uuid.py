@@ -1,6 +1,5 @@
 """UUIDs are handed out as Arrow's `arrow.uuid`, whatever form a file keeps them in."""
 
-import json
 import uuid
 from pathlib import Path
 from typing import Any
@@ -18,12 +17,12 @@ import seamkit
 from seambench.contracts import registry
 from seambench.contracts.scan import ScanRequest
 from seamkit.tables.iceberg.table import IcebergTable
-from seamkit_tests.samples.iceberg_tables import MadeCommit, MadeFile, MadeTable
+from seamkit_tests.samples.iceberg_tables import MadeCommit, MadeFile, MadeTable, field_of
 
 _IDS = [uuid.UUID(int=number * 77777777777777777777777) for number in range(6)]
-_COLUMN = {"id": 2, "name": "u", "required": False, "type": "uuid"}
+_COLUMN = field_of("u", "uuid", 2)
 _COLUMNS: list[dict[str, Any]] = [
-    {"id": 1, "name": "k", "required": False, "type": "long"},
+    field_of("k", "long", 1),
     _COLUMN,
     {
         "id": 3,
@@ -114,9 +113,15 @@ _CONDITIONS = {
 }
 
 
-@pytest.mark.parametrize("outlet", _OUTLETS)
-@pytest.mark.parametrize("kind", [pa.uuid(), _FIXED], ids=["annotated", "plain"])
-@pytest.mark.parametrize("partitioned", [False, True])
+@pytest.mark.parametrize(
+    ("outlet", "kind", "partitioned"),
+    [
+        (outlet, kind, (number + own) % 2)
+        for number, outlet in enumerate(_OUTLETS)
+        for own, kind in enumerate((pa.uuid(), _FIXED))
+    ],
+    ids=str,
+)
 def test_a_text_against_a_uuid_meets_its_row(
     outlet: str, kind: pa.DataType, partitioned: bool, tmp_path: Path
 ) -> None:
@@ -227,14 +232,15 @@ def test_defaults_are_uuids(tmp_path: Path) -> None:
     text = str(_IDS[4])
     table = _Nested(tmp_path / "t", _COLUMNS, version=3)
     table.commit(MadeCommit([MadeFile("a.parquet", _rows([1], pa.uuid()))]))
-    metadata = tmp_path / "t/metadata/v1.metadata.json"
-    parsed = json.loads(metadata.read_text())
-    fields = parsed["schemas"][0]["fields"]
-    new = {"name": "n", "required": False, "type": "uuid", "initial-default": text}
-    fields.append(new | {"id": 7})
-    fields[2]["type"]["fields"].append(new | {"id": 8})
-    parsed["last-column-id"] = 8
-    metadata.write_text(json.dumps(parsed))
+
+    def edit(parsed: dict[str, Any]) -> None:
+        fields = parsed["schemas"][0]["fields"]
+        new = {"name": "n", "required": False, "type": "uuid", "initial-default": text}
+        fields.append(new | {"id": 7})
+        fields[2]["type"]["fields"].append(new | {"id": 8})
+        parsed["last-column-id"] = 8
+
+    table.edit(edit)
     opened = IcebergTable(str(table.folder))
     [row] = opened.scan().to_table().to_pylist()
     assert (row["n"], row["s"]) == (_IDS[4], {"v": _IDS[1], "n": _IDS[4]})
@@ -271,11 +277,7 @@ def test_uuids_of_avro_and_orc_are_uuids(ending: str, tmp_path: Path) -> None:
     rows = pa.table({"k": pa.array([1, 2, 3], pa.int64()), "u": ids})
     changed = {"file_format": ending.upper()}
     table.commit(MadeCommit([MadeFile(f"a.{ending}", rows, changed=changed)]))
-    metadata = tmp_path / "t/metadata/v1.metadata.json"
-    parsed = json.loads(metadata.read_text())
-    names = [{"field-id": 1, "names": ["k"]}, {"field-id": 2, "names": ["u"]}]
-    parsed["properties"] = {"schema.name-mapping.default": json.dumps(names)}
-    metadata.write_text(json.dumps(parsed))
+    table.map_names([{"field-id": 1, "names": ["k"]}, {"field-id": 2, "names": ["u"]}])
     opened = IcebergTable(str(table.folder))
     assert opened.scan().to_table()["u"].to_pylist() == [_IDS[1], None, _IDS[3]]
     for read in (_scanned, _in_duckdb, _registered):

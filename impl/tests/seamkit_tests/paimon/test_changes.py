@@ -15,18 +15,16 @@ import pytest
 
 import seamkit
 from seambase.errors import InputError, RefusedError, UsageError
-from seamkit.connector.change_rows import reader_of
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.storage import Storage
 from seamkit.ranges.plan_file import scan_from_json, scan_to_json
 from seamkit.scan.scan import Scan
-from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import DataFile, ReadContext, ReadUnit
 from seamkit.tables.paimon.change_rows import changelog_rows, with_kinds
 from seamkit.tables.paimon.table import PaimonTable
 from seamkit_tests import SUITES_GOLDEN
-from seamkit_tests.samples.paimon_tables import unpack_paimon, witnessed_paimon_tables
+from seamkit_tests.samples.paimon_tables import scan_by, unpack_paimon, witnessed_paimon_tables
 
 KINDS = {"i": ("+I",), "u": ("-U", "+U"), "d": ("-D",)}
 
@@ -217,10 +215,8 @@ def _rows(scan: Scan) -> Counter[str]:
 @pytest.mark.parametrize("by_row", [False, True])
 def test_both_zeros_of_a_key_are_one_key_of_differences(tmp_path: Path, by_row: bool) -> None:
     """A row whose key is spelled with the other sign is updated, and neither new nor gone."""
-    table = PaimonTable(str(unpack_paimon("core-zero-keys", tmp_path)))
-    scan = table.scan(query="cdc", begin=1, end=2, mode="diff")
-    assert isinstance(scan, UnitScan)
-    scan = scan.read_by("connector", reader_of(scan)) if by_row else scan
+    table, path = unpack_paimon("core-zero-keys", tmp_path), "connector" if by_row else "auto"
+    scan = scan_by(table, path, query="cdc", begin=1, end=2, mode="diff")
     found = {
         (c["op"], repr(c["before"] and c["before"]["k"]), repr(c["after"]["k"]))
         for c in scan.to_table().to_pylist()

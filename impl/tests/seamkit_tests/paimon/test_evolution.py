@@ -20,15 +20,15 @@ import pytest
 
 from seambase.errors import InputError, RefusedError
 from seamkit.avro.data_file import read_container
-from seamkit.connector.change_rows import reader_of
-from seamkit.scan.unit_scan import UnitScan
 from seamkit.tables.paimon.table import PaimonTable
 from seamkit_tests.samples.outlets import OUTLETS, Filter
 from seamkit_tests.samples.paimon_tables import (
+    edit_schema,
     files_as,
     rewrite_manifests,
     rewritten,
     rows_of_table,
+    scan_by,
     unpack_paimon,
 )
 
@@ -136,11 +136,8 @@ def _table(
 
 
 def _rows(table: Path, path: str = "auto", **how: Any) -> list[dict[str, Any]]:
-    scan = PaimonTable(str(table)).scan(**how)
-    assert isinstance(scan, UnitScan)
-    if path == "connector":
-        scan = scan.read_by(path, reader_of(scan))
-    return sorted(scan.to_table().to_pylist(), key=lambda row: str(row.get("k")))
+    found = scan_by(table, path, **how).to_table().to_pylist()
+    return sorted(found, key=lambda row: str(row.get("k")))
 
 
 _PATHS = pytest.mark.parametrize("path", ["auto", "connector"])
@@ -360,9 +357,11 @@ def test_types_whose_values_lie_in_files_of_their_own_are_refused(
 ) -> None:
     """By the column's name, whichever columns are asked for."""
     table = _table(tmp_path, _WHOLE)
-    file = table / "schema/schema-0"
-    schema = json.loads(file.read_text("utf-8"))
-    schema["fields"].append({"id": 9, "name": "z", "type": kind})
-    file.write_text(json.dumps(schema | {"highestFieldId": 9}), "utf-8")
+
+    def declare(schema: dict[str, Any]) -> None:
+        schema["fields"].append({"id": 9, "name": "z", "type": kind})
+        schema["highestFieldId"] = 9
+
+    edit_schema(table, declare)
     with pytest.raises(RefusedError, match=f"field 'z'.*: the type '{name}' is not supported"):
         _rows(table, columns=["k"])

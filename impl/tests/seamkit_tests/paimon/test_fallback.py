@@ -15,11 +15,9 @@ import pytest
 
 import seamkit
 from seambase.errors import InputError, RefusedError
-from seamkit.connector.change_rows import reader_of
-from seamkit.scan.unit_scan import UnitScan
 from seamkit.tables.paimon.table import PaimonTable
 from seamkit_tests.samples.outlets import OUTLETS, Filter
-from seamkit_tests.samples.paimon_tables import rewritten, unpack_paimon
+from seamkit_tests.samples.paimon_tables import rewritten, scan_by, unpack_paimon
 
 _OPTION = "scan.fallback-branch"
 
@@ -54,11 +52,7 @@ def _branched(
 
 
 def _keys(table: Path, path: str = "auto", **how: Any) -> list[int]:
-    scan = PaimonTable(str(table)).scan(**how)
-    assert isinstance(scan, UnitScan)
-    if path == "connector":
-        scan = scan.read_by(path, reader_of(scan))
-    return sorted(scan.to_table()["k"].to_pylist())
+    return sorted(scan_by(table, path, **how).to_table()["k"].to_pylist())
 
 
 _PATHS = pytest.mark.parametrize("path", ["auto", "connector"])
@@ -111,26 +105,20 @@ def test_all_doors_have_both(outlet: str, tmp_path: Path) -> None:
 def test_each_branch_is_merged_by_its_own_options(path: str, tmp_path: Path) -> None:
     """Partitions are not merged with each other."""
     table = _branched("pk-partitions", tmp_path, newest=0, other=2)
-    rows = {(row["k"], row["p"]): row["v"] for row in _pairs(table, path)}
+    rows = {(row["k"], row["p"]): row["v"] for row in scan_by(table, path).to_table().to_pylist()}
     assert rows == {(1, "x"): "aa", (1, "y"): "b", (2, ""): "cc"}
     options = {"merge-engine": "first-row"}
     _schema(table / "branch/branch-other", {"options": options})
-    assert _pairs(table, path) == []  # of the engine first-row no row of level 0 is seen
-
-
-def _pairs(table: Path, path: str) -> list[dict[str, Any]]:
-    scan = PaimonTable(str(table)).scan()
-    assert isinstance(scan, UnitScan)
-    scan = scan.read_by(path, reader_of(scan)) if path == "connector" else scan
-    found: list[dict[str, Any]] = scan.to_table().to_pylist()
-    return found
+    assert (
+        scan_by(table, path).to_table().num_rows == 0
+    )  # of the engine first-row no row of level 0 is seen
 
 
 def test_rows_that_are_not_seen_do_not_count(tmp_path: Path) -> None:
     """A partition of which the table shows no file is the branch's."""
     table = _branched("pk-partitions", tmp_path, newest=2, other=2)
     _schema(table, {"options": {"merge-engine": "first-row"}})
-    rows = {(row["k"], row["p"]): row["v"] for row in _pairs(table, "auto")}
+    rows = {(row["k"], row["p"]): row["v"] for row in scan_by(table).to_table().to_pylist()}
     assert rows == {(1, "x"): "aa", (1, "y"): "b", (2, ""): "cc"}
 
 

@@ -11,7 +11,12 @@ import pytest
 from seambase.errors import InputError, RefusedError
 from seamkit.tables.paimon.table import PaimonTable
 from seamkit_tests.samples.damage import answers, in_each_others_place, replace_in
-from seamkit_tests.samples.paimon_tables import files_as, rewrite_manifests, unpack_paimon
+from seamkit_tests.samples.paimon_tables import (
+    edit_schema,
+    files_as,
+    rewrite_manifests,
+    unpack_paimon,
+)
 
 _answer = answers(PaimonTable, strict=True)
 
@@ -205,19 +210,12 @@ def test_options_that_nobody_reads_may_have_any_name(tmp_path: Path) -> None:
     assert PaimonTable(str(table)).scan().to_table().num_rows
 
 
-def _schema_edited(table: Path, number: int, edit: Callable[[dict[str, Any]], None]) -> None:
-    file = table / "schema" / f"schema-{number}"
-    content = json.loads(file.read_bytes())
-    edit(content)
-    file.write_text(json.dumps(content), encoding="utf-8")
-
-
 @pytest.mark.parametrize("name", ["pk-life", "pk-orc", "pk-avro", "core-thin", "pk-kinds"])
 def test_a_key_that_is_gone_is_missed(name: str, tmp_path: Path) -> None:
     """Without its key a table's retracts and old versions would be rows."""
     table = unpack_paimon(name, tmp_path)
     for file in (table / "schema").iterdir():
-        _schema_edited(table, int(file.name[7:]), lambda found: found.update(primaryKeys=[]))
+        edit_schema(table, lambda found: found.update(primaryKeys=[]), int(file.name[7:]))
     with pytest.raises(InputError, match="primary key"):
         PaimonTable(str(table)).scan().count_rows()
 
@@ -230,7 +228,7 @@ def test_ids_are_those_that_writers_assign(id_: int, tmp_path: Path) -> None:
     def edit(found: dict[str, Any]) -> None:
         found["fields"][-1]["id"] = id_
 
-    _schema_edited(table, 0, edit)
+    edit_schema(table, edit)
     with pytest.raises(InputError, match="highestFieldId"):
         PaimonTable(str(table))
 
@@ -239,7 +237,7 @@ def test_ids_are_those_that_writers_assign(id_: int, tmp_path: Path) -> None:
 def test_a_field_that_is_gone_is_missed(name: str, tmp_path: Path) -> None:
     """The first schema of a table has lost nothing, as its highest id tells."""
     table = unpack_paimon(name, tmp_path)
-    _schema_edited(table, 0, lambda found: found["fields"].pop())
+    edit_schema(table, lambda found: found["fields"].pop())
     with pytest.raises(InputError, match="highestFieldId"):
         PaimonTable(str(table))
 
@@ -253,7 +251,7 @@ def test_columns_of_files_are_those_of_their_schema(name: str, tmp_path: Path) -
         found["fields"].pop()
         found["highestFieldId"] -= 1
 
-    _schema_edited(table, 0, edit)
+    edit_schema(table, edit)
     with pytest.raises(InputError, match="its schema does not know the column"):
         PaimonTable(str(table)).scan().to_table()
 

@@ -1,6 +1,5 @@
 """Options of a table that contradict each other or its columns."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -9,24 +8,21 @@ import pytest
 from pyarrow import orc
 
 from seambase.errors import InputError, RefusedError
-from seamkit.connector.change_rows import reader_of
 from seamkit.files.orc import OrcReader
 from seamkit.files.promotion import resolve_column
 from seamkit.files.statistics import ColumnRange, FileStatistics
 from seamkit.files.storage import Storage
-from seamkit.scan.unit_scan import UnitScan
 from seamkit.tables.paimon.data_files import OrcTypes, PaimonTypes, _check_clock, bucket_folder
 from seamkit.tables.paimon.merge_engines.engines import merge_rule
 from seamkit.tables.paimon.metadata.schemas import TableSchema, parse_fields, read_options
 from seamkit.tables.paimon.table import PaimonTable
-from seamkit_tests.samples.paimon_tables import unpack_paimon
+from seamkit_tests.samples.paimon_tables import edit_schema, scan_by, unpack_paimon
 
 
 def _stating(table: Path, options: Mapping[str, str]) -> str:
     """A table whose schemas state options."""
     for file in table.glob("schema/schema-*"):
-        schema = json.loads(file.read_bytes())
-        file.write_text(json.dumps(schema | {"options": schema["options"] | options}), "utf-8")
+        edit_schema(table, lambda one: one["options"].update(options), int(file.name[7:]))
     return str(table)
 
 
@@ -127,10 +123,7 @@ def test_deletes_are_ignored_by_the_first_name_that_is_set(
 
     def rows(folder: str, options: dict[str, str]) -> list[str]:
         table = _stating(unpack_paimon("pk-life", tmp_path / folder), options)
-        scan = PaimonTable(table).scan(as_of=3)
-        assert isinstance(scan, UnitScan)
-        scan = scan.read_by(path, reader_of(scan)) if path == "connector" else scan
-        return sorted(map(repr, scan.to_table().to_pylist()))
+        return sorted(map(repr, scan_by(Path(table), path, as_of=3).to_table().to_pylist()))
 
     known = {told: rows(told, {"ignore-delete": told}) for told in ("true", "false")}
     assert known["true"] != known["false"]
@@ -161,10 +154,7 @@ def test_rows_that_await_their_vectors_are_merged_if_the_table_says_so(
     """
     option = {"deletion-vectors.merge-on-read": "TRUE"}
     table = _stating(unpack_paimon(name, tmp_path), option)
-    scan = PaimonTable(table).scan(as_of=snapshot)
-    assert isinstance(scan, UnitScan)
-    if path == "connector":
-        scan = scan.read_by(path, reader_of(scan))
+    scan = scan_by(Path(table), path, as_of=snapshot)
     rows = {row["k"]: row["v"] for row in scan.to_table().to_pylist()}
     assert (rows, scan.count_rows()) == (expected, len(expected))
     gone = PaimonTable(str(table)).scan(filter="v = 'a3'", as_of=snapshot)

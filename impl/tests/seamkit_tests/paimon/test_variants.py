@@ -4,7 +4,6 @@ Files have the value in front (ParquetSchemaConverter), and from 1.4 on may have
 columns of their own, by the rules of Parquet's specification.
 """
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +12,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from seamkit.connector.change_rows import reader_of
-from seamkit.scan.unit_scan import UnitScan
 from seamkit.tables.paimon.table import PaimonTable
 from seamkit_tests.samples.outlets import OUTLETS, Filter
-from seamkit_tests.samples.paimon_tables import rewrite_manifests, unpack_paimon
+from seamkit_tests.samples.paimon_tables import (
+    edit_schema,
+    rewrite_manifests,
+    scan_by,
+    unpack_paimon,
+)
 from seamkit_tests.samples.variants import MISSING, Leaf, encoded, metadata_of, pieces, pieces_type
 
 _NAMES, _SHAPE = ["a", "b"], {"a": "int32"}
@@ -67,30 +69,25 @@ def _table(name: str, folder: Path, *, cut: bool, nested: bool = False) -> Path:
         file["_FILE_SIZE"] = sizes.get(file["_FILE_NAME"], file["_FILE_SIZE"])
 
     rewrite_manifests(table, resized)
-    schema = json.loads((table / "schema/schema-0").read_text(encoding="utf-8"))
-    number = schema["highestFieldId"] + 1
-    declared: Any = "VARIANT"
-    if nested:
+
+    def declare(schema: dict[str, Any]) -> None:
+        number = schema["highestFieldId"] + 1
         own = {"id": number + 1, "name": "w", "type": "VARIANT"}
-        declared = {"type": "ROW", "fields": [own]}
-    schema["fields"].append({"id": number, "name": "x", "type": declared})
-    schema["highestFieldId"] = number + nested
-    (table / "schema/schema-0").write_text(json.dumps(schema), encoding="utf-8")
+        declared: Any = {"type": "ROW", "fields": [own]} if nested else "VARIANT"
+        schema["fields"].append({"id": number, "name": "x", "type": declared})
+        schema["highestFieldId"] = number + nested
+
+    edit_schema(table, declare)
     return table
 
 
-def _renamed(table: Path) -> None:
-    schema = json.loads((table / "schema/schema-0").read_text(encoding="utf-8"))
+def _renamed(schema: dict[str, Any]) -> None:
     schema["id"], schema["fields"][-1]["name"] = 1, "y"
-    (table / "schema/schema-1").write_text(json.dumps(schema), encoding="utf-8")
 
 
 def _rows(table: Path, path: str, column: str = "x") -> dict[int, Any]:
-    scan = PaimonTable(str(table)).scan(["k", column])
-    assert isinstance(scan, UnitScan)
-    if path == "connector":
-        scan = scan.read_by(path, reader_of(scan))
-    return {row["k"]: row[column] for row in scan.to_table().to_pylist()}
+    rows = scan_by(table, path, ["k", column]).to_table().to_pylist()
+    return {row["k"]: row[column] for row in rows}
 
 
 _FORMS = pytest.mark.parametrize("cut", [False, True], ids=["whole", "cut"])
@@ -113,7 +110,7 @@ def test_variants_are_structs_of_their_parts(
     assert keys is None or sorted(found) == list(keys)
     expected = {key: _whole(_of(key)) for key in found}
     assert found == expected
-    _renamed(table)
+    edit_schema(table, _renamed, 1, of=0)
     assert _rows(table, path, "y") == expected
 
 

@@ -20,10 +20,7 @@ import pytest
 import seamkit
 from seambase.errors import InputError, RefusedError
 from seamkit.avro.data_file import read_container
-from seamkit.connector.change_rows import reader_of
 from seamkit.files.footers.orc_footer import OrcFooter
-from seamkit.scan.scan import Scan
-from seamkit.scan.unit_scan import UnitScan
 from seamkit.tables.paimon import planning
 from seamkit.tables.paimon.metadata.schemas import Field
 from seamkit.tables.paimon.narrowed import narrowing_of
@@ -33,11 +30,13 @@ from seamkit_tests.samples.avro_schemas import container, record
 from seamkit_tests.samples.mistakes import Mistake, mistaken
 from seamkit_tests.samples.paimon_tables import (
     NAN_TABLES,
+    edit_schema,
     need_packages,
     paimon_table_names,
     rewrite_manifests,
     rewritten,
     rows_of_table,
+    scan_by,
     unpack_paimon,
     witnessed_paimon_states,
 )
@@ -157,7 +156,7 @@ def test_instants_in_orc_are_by_the_clock_of_their_writer(
     late = dt.timedelta(hours=hours)
     assert _instants(table) == [value and value + late for value in written]
     later = {"orc.timestamp-ltz.legacy.type": "true" if hours == 0 else "false"}
-    _with_options(table, later, "1")
+    _with_options(table, later, 1)
     assert _instants(table) == [value and value + late for value in written]
 
 
@@ -186,12 +185,11 @@ def _instants(table: Path) -> list[dt.datetime | None]:
     return sorted(found, key=str)
 
 
-def _with_options(table: Path, options: dict[str, str], number: str = "0") -> None:
+def _with_options(table: Path, options: dict[str, str], number: int = 0) -> None:
     """Let the schema of a number be the first one with more options."""
-    folder = table / "schema"
-    schema: dict[str, Any] = json.loads((folder / "schema-0").read_text("utf-8"))
-    schema |= {"id": int(number), "options": schema["options"] | options}
-    (folder / f"schema-{number}").write_text(json.dumps(schema), "utf-8")
+    edit_schema(
+        table, lambda one: one.update(id=number, options=one["options"] | options), number, of=0
+    )
 
 
 @pytest.fixture
@@ -204,27 +202,18 @@ def table(tmp_path: Path) -> Path:
     return found
 
 
-def _later_schema(table: Path, change: dict[str, str]) -> None:
-    """Let there be a second schema; in the first, by which files are, some types are others."""
-    first: dict[str, Any] = json.loads((table / "schema/schema-0").read_text(encoding="utf-8"))
-    (table / "schema/schema-1").write_text(json.dumps(first | {"id": 1}), encoding="utf-8")
-    for field in first["fields"]:
-        field["type"] = change.get(field["name"], field["type"])
-    (table / "schema/schema-0").write_text(json.dumps(first), encoding="utf-8")
-
-
 def test_a_later_schema_keeps_them(table: Path) -> None:
     """Columns that stay what they are are read as before, whatever else is changed."""
     columns = ["k", "ts", "tm", "tz"]  # no NaN, which equals nothing
     own = seamkit.open_table(table).to_arrow(columns)
-    _later_schema(table, {})
+    _with_types(table, {}, {})
     assert seamkit.open_table(table).to_arrow(columns).sort_by("k").equals(own.sort_by("k"))
 
 
 @pytest.mark.parametrize("change", [{"ts": "TIMESTAMP(3)"}, {"tm": "TIMESTAMP(6)"}])
 def test_numbers_of_a_changed_column_are_refused(table: Path, change: dict[str, str]) -> None:
     """A number need not be a time; one of other digits is in another unit."""
-    _later_schema(table, change)
+    _with_types(table, change, {})
     with pytest.raises(InputError, match="is int64, which does not promote"):
         seamkit.open_table(table).to_arrow()
 
@@ -240,25 +229,21 @@ def test_casts_that_are_not_known_are_refused(
     change: dict[str, str], says: str, table: Path
 ) -> None:
     """Paimon takes older times for such of the zone in which Java runs, and numbers for times."""
-    _later_schema(table, change)
+    _with_types(table, change, {})
     with pytest.raises(RefusedError, match=says):
         seamkit.open_table(table).to_arrow()
 
 
 def _with_types(table: Path, first: dict[str, str], later: dict[str, str]) -> None:
     """Let columns have types in the first schema, by which files are, and others in the next."""
-    schema = json.loads((table / "schema/schema-0").read_text(encoding="utf-8"))
-    for number, types in enumerate((first, later)):
-        for field in schema["fields"]:
-            field["type"] = types.get(field["name"], field["type"])
-        own = json.dumps(schema | {"id": number})
-        (table / f"schema/schema-{number}").write_text(own, encoding="utf-8")
+    for number, types in ((1, later), (0, first)):
 
+        def edit(schema: dict[str, Any], number: int = number, types: Any = types) -> None:
+            schema["id"] = number
+            for field in schema["fields"]:
+                field["type"] = types.get(field["name"], field["type"])
 
-def _by_connector(table: Path, columns: list[str]) -> Scan:
-    scan = PaimonTable(str(table)).scan(columns)
-    assert isinstance(scan, UnitScan)
-    return scan.read_by("connector", reader_of(scan))
+        edit_schema(table, edit, number, of=0)
 
 
 @pytest.mark.parametrize("kind", ["parquet", "orc", "avro"])
@@ -269,9 +254,9 @@ def test_bytes_that_became_texts_stay_as_long_as_they_are(
     """`BinaryToStringCastRule` of Paimon's core 1.4.2 has no look at the length of the type."""
     table = unpack_paimon(f"append-types-{kind}", tmp_path)
     _with_types(table, {"c": "BYTES"}, {"c": later})
-    for scan in (PaimonTable(str(table)).scan(["c"]), _by_connector(table, ["c"])):
+    for scan in (scan_by(table, "auto", ["c"]), scan_by(table, "connector", ["c"])):
         assert Counter(scan.to_table()["c"].to_pylist()) == Counter(["text", None, ""])
-    scan = PaimonTable(str(table)).scan(["c"], filter=pc.field("c") == "text")
+    scan = scan_by(table, "auto", ["c"], filter=pc.field("c") == "text")
     assert scan.to_table()["c"].to_pylist() == ["text"]
 
 
@@ -286,7 +271,7 @@ def test_what_is_true_becomes_1_and_numbers_but_0_true(kind: str, tmp_path: Path
         names = ["b", "t", "i", "l", "s"]
         scan = PaimonTable(str(table)).scan(names, filter=condition)
         if is_connector:
-            scan = _by_connector(table, names)
+            scan = scan_by(table, "connector", names)
         found = scan.to_table().to_pylist()
         return sorted((list(row.values()) for row in found), key=lambda row: row[-1] or 0)
 
@@ -306,7 +291,7 @@ def test_decimals_become_whole_numbers_and_those_decimals(kind: str, tmp_path: P
     _with_types(table, {}, types)
     high = [12, -2045911175, 7888470988696384334, Decimal("3.00"), Decimal("4.00")]
     low, none = [-127, 1530494977, -4477988020393345023, None, None], [None] * 5
-    for scan in (PaimonTable(str(table)).scan([*types]), _by_connector(table, [*types])):
+    for scan in (scan_by(table, "auto", [*types]), scan_by(table, "connector", [*types])):
         rows = [list(row.values()) for row in scan.to_table().to_pylist()]
         assert sorted(rows, key=lambda row: row[0] or 0) == [low, none, high]
     for condition in (pc.field("n") < 0, pc.field("l") == Decimal(4), pc.field("o") > 2**60):
@@ -323,11 +308,11 @@ def test_decimals_become_floats_and_booleans_decimals(kind: str, tmp_path: Path)
     _with_types(table, {}, types)
     high = [12.34000015258789, 123456789012345.69, 1.2345678901234569e27, Decimal("1.00")]
     low, none = [-1e7, -1e15, -1e28, Decimal("0.00")], [None] * 4
-    for scan in (PaimonTable(str(table)).scan([*types]), _by_connector(table, [*types])):
+    for scan in (scan_by(table, "auto", [*types]), scan_by(table, "connector", [*types])):
         rows = [list(row.values()) for row in scan.to_table().to_pylist()]
         assert sorted(rows, key=lambda row: row[0] or 0) == [low, none, high]
     for condition in (pc.field("n") == high[1], pc.field("m") > 12.3, pc.field("b") == Decimal(1)):
-        scan = PaimonTable(str(table)).scan(["o"], filter=condition)
+        scan = scan_by(table, "auto", ["o"], filter=condition)
         assert scan.to_table()["o"].to_pylist() == high[2:3]
     _with_types(table, {}, {"b": "DECIMAL(2, 2)", "m": "STRING"})
     rows = PaimonTable(str(table)).scan(["b", "m"]).to_table()
@@ -357,10 +342,12 @@ def test_decimals_become_floats_by_way_of_doubles(digits: int, double: float) ->
 def test_types_that_became_narrower_within_others_are_refused(tmp_path: Path) -> None:
     """A column of their own is cut, which a golden table shows; others are read."""
     table = unpack_paimon("core-append", tmp_path)
-    first = json.loads((table / "schema/schema-0").read_text(encoding="utf-8")) | {"id": 1}
-    [text] = [one for one in first["fields"][1]["type"]["fields"] if one["name"] == "y"]
-    text["type"] = "VARCHAR(5)"
-    (table / "schema/schema-1").write_text(json.dumps(first), encoding="utf-8")
+
+    def narrow(schema: dict[str, Any]) -> None:
+        [text] = [one for one in schema["fields"][1]["type"]["fields"] if one["name"] == "y"]
+        text["type"], schema["id"] = "VARCHAR(5)", 1
+
+    edit_schema(table, narrow, 1, of=0)
     with pytest.raises(RefusedError, match="'s', or a type within it, was changed from ROW to ROW"):
         rows_of_table(table)
     assert rows_of_table(table, columns=["k"])["k"].to_pylist() == [1, 2, 3]
@@ -523,11 +510,9 @@ def test_rows_were_looked_up_if_their_own_schema_says_so(
 ) -> None:
     """Whatever the newest one says: a file without look-ups has its own values alone."""
     table = unpack_paimon("core-lookup-sum", tmp_path)
-    for number, value in (("0", before), ("1", now)):
-        file = table / "schema" / f"schema-{number}"
-        schema = json.loads(file.read_text("utf-8"))
-        schema["options"]["force-lookup"] = value
-        file.write_text(json.dumps(schema), "utf-8")
+    for number, value in enumerate((before, now)):
+        told = {"force-lookup": value}
+        edit_schema(table, lambda one: one["options"].update(told), number)  # noqa: B023
     for scan in (PaimonTable(str(table)).scan(), PaimonTable(str(table)).scan(threads=1)):
         rows = scan.to_table().sort_by("k").to_pydict()
         assert rows == {"k": [1, 2, 3, 4], "n": [first, 30, 5, 7]}

@@ -43,6 +43,11 @@ def edit_actions(table: Path, version: int, edit: Callable[[dict[str, Any]], Non
     path.write_text("".join(json.dumps(action) + "\n" for action in actions), encoding="utf-8")
 
 
+def change_actions(table: Path, version: int, name: str, **fields: Any) -> None:
+    """Give fields of each action of a name in a commit other values."""
+    edit_actions(table, version, lambda action: action.get(name, {}).update(fields))
+
+
 def rows_of_table(table: Path, **how: Any) -> pa.Table:
     """All rows of a table."""
     return DeltaTable(str(table)).scan(threads=1, **how).to_table()

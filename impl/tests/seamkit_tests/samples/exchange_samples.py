@@ -1,5 +1,6 @@
 """Batches, ends and certificates for tests of the exchange."""
 
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,8 +11,10 @@ from typing import Any
 import pyarrow as pa
 import trustme
 
+from seambase.errors import UnavailableError
 from seamkit.exchange.formats.formats import ChunkFormat, chunk_format
 from seamkit.exchange.logic.channel import Channel
+from seamkit.exchange.logic.messages import Answer, Chunk, Request
 from seamkit.exchange.logic.options import ReceiverOptions
 from seamkit.exchange.sink import ExchangeSink, Routing
 from seamkit.exchange.source import ExchangeSource, SourceRegistry
@@ -69,6 +72,62 @@ def send(sink: ExchangeSink, *batches: pa.RecordBatch) -> None:
         driver.write(batch)
     driver.finish()
     sink.wait_finished(PATIENCE)
+
+
+class Way:
+    """A channel that keeps requests, and answers them unless told otherwise.
+
+    Args:
+        gate: how many may leave; more do when it is released.
+        pass_through: whether batches are handed over as they are.
+        answers: whether each is answered.
+        refuses: whether nobody is there when it is opened.
+    """
+
+    most_bytes: int | None = None
+
+    def __init__(
+        self,
+        gate: int = 1000,
+        *,
+        pass_through: bool = False,
+        answers: bool = True,
+        refuses: bool = False,
+    ) -> None:
+        self.pass_through, self.answers, self.refuses = pass_through, answers, refuses
+        self.sent: list[Request] = []
+        self.gate, self.closed = threading.Semaphore(gate), False
+        self.on_answer: Any = None
+
+    def open(self, on_answer: Any, on_failure: Any, be_number: int | None = None) -> None:
+        """See `Channel`."""
+        del on_failure, be_number
+        if self.refuses:
+            raise UnavailableError("nobody is there")
+        self.on_answer = on_answer
+
+    def send(self, request: Request) -> None:
+        """See `Channel`."""
+        self.gate.acquire(timeout=PATIENCE)
+        self.sent.append(request)
+        if self.answers:
+            self.on_answer(Answer(request.be_number, request.sequence))
+
+    def close(self) -> None:
+        """See `Channel`."""
+        self.closed = True
+        self.gate.release(1000)
+
+    @property
+    def chunks(self) -> list[Chunk]:
+        """All that came."""
+        return [chunk for request in self.sent for chunk in request.chunks]
+
+
+def addresses_of(batch: pa.RecordBatch) -> list[int]:
+    """Where the buffers of a batch lie."""
+    buffers = [buffer for column in batch.columns for buffer in column.buffers()]
+    return [buffer.address for buffer in buffers if buffer is not None]
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -130,6 +130,15 @@ class MadeTable:
         )
         self._write_metadata(number)
 
+    def edit(self, change: Callable[[dict[str, Any]], object]) -> None:
+        """Change the newest metadata."""
+        edit_metadata(self.folder / f"metadata/v{len(self._snapshots)}.metadata.json", change)
+
+    def map_names(self, names: Sequence[Mapping[str, Any]]) -> None:
+        """Give the table a name mapping."""
+        mapping = {"schema.name-mapping.default": json.dumps(names)}
+        self.edit(lambda parsed: parsed.update(properties=mapping))
+
     def _remove(self, names: set[str], number: int) -> None:
         """Write manifests anew whose files are removed."""
         for at, (row, files, avro, first) in enumerate(self._manifests):
@@ -243,6 +252,25 @@ class MadeTable:
         (self.folder / "metadata" / "version-hint.text").write_text(str(number))
 
 
+def edit_metadata(file: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Change a metadata file in place."""
+    parsed = json.loads(file.read_text(encoding="utf-8"))
+    change(parsed)
+    file.write_text(json.dumps(parsed), encoding="utf-8")
+
+
+def stats_of(
+    count: int, lower: bytes, upper: bytes, *ids: int, nulls: int = 0
+) -> dict[str, list[dict[str, Any]]]:
+    """What an entry says of columns, the first one unless others are named."""
+    counts = {"value_counts": count, "null_value_counts": nulls}
+    ends = {"lower_bounds": lower, "upper_bounds": upper}
+    return {
+        name: [{"key": id_, "value": value} for id_ in ids or (1,)]
+        for name, value in {**counts, **ends}.items()
+    }
+
+
 def _avro(schema: Any, rows: Sequence[Any], header: Mapping[str, str]) -> bytes:
     out = io.BytesIO()
     fastavro.writer(out, fastavro.parse_schema(schema), rows, metadata=header)
@@ -316,7 +344,13 @@ _LIST = _record(
 )
 
 
-KEY: Mapping[str, Any] = {"id": 1, "name": "k", "required": False, "type": "long"}
+def field_of(name: str, kind: Any, id_: int = 1, **more: Any) -> dict[str, Any]:
+    """An optional field of a schema; further words have lines in place of hyphens."""
+    told = {word.replace("_", "-"): value for word, value in more.items()}
+    return {"id": id_, "name": name, "required": False, "type": kind, **told}
+
+
+KEY: Mapping[str, Any] = field_of("k", "long")
 
 
 def numbered_table(

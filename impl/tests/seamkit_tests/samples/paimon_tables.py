@@ -3,7 +3,7 @@
 import io
 import json
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,8 @@ import pytest
 from pyarrow import orc
 
 from seamkit.avro.data_file import read_container
+from seamkit.connector.change_rows import reader_of
+from seamkit.scan.unit_scan import UnitScan
 from seamkit.tables.paimon.table import PaimonTable
 from seamkit_tests import SUITES_GOLDEN
 from seamkit_tests.samples.avro_schemas import container, logical, optional, record
@@ -61,6 +63,25 @@ def unpack_paimon(name: str, folder: Path) -> Path:
 def rows_of_table(table: Path, **how: Any) -> pa.Table:
     """All rows of a table."""
     return PaimonTable(str(table)).scan(threads=1, **how).to_table()
+
+
+def scan_by(
+    table: Path, path: str = "auto", columns: Sequence[str] | None = None, **how: Any
+) -> UnitScan:
+    """A scan of a table on our own paths, or a row at a time on `connector`."""
+    scan = PaimonTable(str(table)).scan(columns, **how)
+    assert isinstance(scan, UnitScan)
+    return scan.read_by(path, reader_of(scan)) if path == "connector" else scan
+
+
+def edit_schema(
+    table: Path, edit: Callable[[dict[str, Any]], object], number: int = 0, of: int | None = None
+) -> None:
+    """Change the schema of a number, or make it of that of another one."""
+    folder = table / "schema"
+    content = json.loads((folder / f"schema-{number if of is None else of}").read_bytes())
+    edit(content)
+    (folder / f"schema-{number}").write_text(json.dumps(content), encoding="utf-8")
 
 
 def rewrite_manifests(
