@@ -1,18 +1,15 @@
 """`open_table`: tables by what lies in a folder, and one sentence for what is none."""
 
 import doctest
-import json
 import pickle
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
 import seamkit
-from seamkit_tests import SUITES_GOLDEN
 from seamkit_tests.samples.golden_tables import unpack, unpack_table
 from seamkit_tests.samples.iceberg_tables import unpack_iceberg
 
@@ -39,12 +36,6 @@ def folder(base: Path, *names: str) -> Path:
         else:
             path.touch()
     return base / "t"
-
-
-def test_a_hudi_table_is_found(hudi: Path) -> None:
-    """By its folder `.hoodie`, with a path of either kind."""
-    for path in (str(hudi), hudi, f"file://{hudi}"):
-        assert isinstance(seamkit.open_table(path), seamkit.HudiTable)
 
 
 def test_a_tilde_is_the_users_home(delta: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,20 +115,6 @@ def test_a_format_that_the_folder_is_not_is_told(
     assert "leave format" not in str(raised.value)
 
 
-def test_a_delta_table_is_found(delta: Path) -> None:
-    """By its log; what Spark reads of its newest version is read, and of an older one."""
-    table = seamkit.open_table(delta)
-    witness = json.loads((SUITES_GOLDEN / "delta" / "vectors-several" / "witness.json").read_text())
-    assert isinstance(table, seamkit.DeltaTable)
-    for version in (1, 2, table.version):
-        rows = table.scan(as_of=version).to_table().to_pylist()
-        expected = [
-            {"k": int(k.removeprefix("int:")), "v": v.removeprefix("str:")}
-            for k, v in witness[version]["rows"]
-        ]
-        assert sorted(rows, key=str) == sorted(expected, key=str)
-
-
 def test_an_iceberg_table_is_found(tmp_path: Path) -> None:
     """By its metadata: its folder, and a metadata file in it."""
     table = unpack_iceberg("positions", tmp_path)
@@ -146,14 +123,6 @@ def test_an_iceberg_table_is_found(tmp_path: Path) -> None:
     assert isinstance(newest, seamkit.IcebergTable)
     assert isinstance(older, seamkit.IcebergTable)
     assert (newest.scan().count_rows(), older.scan().count_rows()) == (5, 6)
-
-
-def test_filters_of_both_kinds_give_the_same_rows(delta: Path) -> None:
-    """An expression and its SQL."""
-    table = seamkit.open_table(delta)
-    by_arrow = table.scan(["v"], filter=pc.field("k") > 3).to_table()
-    assert by_arrow.num_rows > 0
-    assert table.scan(["v"], filter="k > 3").to_table() == by_arrow
 
 
 def test_what_is_no_folder_is_told_in_a_sentence(tmp_path: Path, hudi: Path) -> None:

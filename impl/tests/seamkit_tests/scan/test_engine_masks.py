@@ -83,29 +83,6 @@ def test_each_state_has_masks_of_its_own(
     assert len(made) >= 2 * once
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_any_columns_and_filters_meet_what_runs_leave(threads: int, tmp_path: Path) -> None:
-    """A value that was overwritten is not found, a key is once, whatever is asked of them."""
-    scan = seamkit.open_table(unpack("paimon/pk-levels", tmp_path)).scan()
-    con = duckdb.connect()
-    con.execute(f"SET threads = {threads}")
-    scan.relation(con).create_view("t")
-    rows = scan.to_table()
-    con.register("own", rows)
-    names = rows.schema.names
-    assert con.execute("SELECT count(*) FROM t").fetchall() == [(rows.num_rows,)]
-    for name in names:
-        for value in rows[name].unique().to_pylist():
-            of = f'FROM {{}} WHERE "{name}" IS NOT DISTINCT FROM ?'
-            query = f'SELECT "{names[-1]}" {of}'
-            found, expected = (
-                con.execute(query.format(who), [value]).fetchall() for who in ("t", "own")
-            )
-            assert Counter(found) == Counter(expected)
-    twice = f'SELECT count(*) FROM t AS a JOIN t AS b USING ("{names[0]}")'  # noqa: S608
-    assert con.execute(twice).fetchall() == con.execute(twice.replace("t AS", "own AS")).fetchall()
-
-
 @pytest.mark.parametrize(
     "query",
     [

@@ -8,7 +8,6 @@ import math
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -19,7 +18,6 @@ import pytest
 import seamkit
 from seamkit.scan.unit_scan import UnitScan
 from seamkit_tests.samples.calls import calls_of
-from seamkit_tests.samples.golden_tables import unpack
 from seamkit_tests.scan.units import plan, write_unit
 
 _NAN = math.nan
@@ -203,19 +201,3 @@ def test_polars_reads_the_file_for_queries_without_a_column_of_ours(
     text = scan.explain(engine=True)
     assert text.count("Polars reads the file for queries without 'f'") == 2
     assert "leave out NaN" in text
-
-
-@pytest.mark.parametrize("name", ["hudi/nested/v9", "delta/deltalake-evolved", "iceberg/nested"])
-def test_tables_of_which_columns_are_ours(name: str, tmp_path: Path) -> None:
-    """Each column alone, and as a filter of each other, events beside their files among them."""
-    scan = seamkit.open_table(unpack(name, tmp_path)).scan()
-    con = duckdb.connect()
-    seamkit.register(con, "rows", scan)
-    con.from_arrow(scan.to_table()).create_view("own")
-    for shown in scan.schema.names:
-        for tested in scan.schema.names:
-            found, expected = (
-                con.table(name).filter(f'"{tested}" IS NOT NULL').select(f'"{shown}"').fetchall()
-                for name in ("rows", "own")
-            )
-            assert _bag(found) == _bag(expected), (shown, tested)

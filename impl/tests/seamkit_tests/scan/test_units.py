@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seambase.errors import InputError, UsageError
+from seambase.errors import InputError
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.statistics import FileStatistics
 from seamkit.scan.arguments import ScanOptions
@@ -248,19 +248,6 @@ def test_days_and_times_that_python_has_not_survive_pickling(
     assert again.partition["day"].equals(value)
 
 
-def test_the_dataset_and_the_stream_give_the_same_rows(folder: Path) -> None:
-    """Engines push columns and filters; a stream may be closed early, and read anew."""
-    unit = write_unit(folder, "stream", _TABLE, [1, 2])
-    scan = UnitScan(plan(_TABLE.schema, unit), ["id", "word"], None, ScanOptions(10, 1))
-    reader = scan.to_reader()
-    assert reader.read_next_batch()["id"].to_pylist() == [0, 3, 4, 5, 6, 7, 8, 9]
-    reader.close()
-    assert pa.table(scan).equals(scan.to_table())
-    found = scan.dataset().to_table(columns=["word"], filter=pc.field("id") < 4)
-    assert found.to_pydict() == {"word": [None, "w3"]}
-    assert scan.to_pandas().shape == (_ROWS - 2, 2)
-
-
 @pytest.mark.parametrize(
     ("gone", "words"),
     [([3, 1000], "row 1000"), ([-1, 3], "row -1"), ([3, 3], "not in order"), ([4, 3], "in order")],
@@ -302,10 +289,3 @@ def test_a_mask_is_loaded_once_a_read(folder: Path) -> None:
 
     assert scan.to_table().num_rows == _ROWS - 1
     assert len(loads) == 1
-
-
-@pytest.mark.parametrize("name", ["batch_rows", "threads", "memory_limit_bytes"])
-def test_numbers_below_one_are_refused(name: str) -> None:
-    """By their name."""
-    with pytest.raises(UsageError, match=name):
-        replace(ScanOptions(), **{name: 0})  # type: ignore[arg-type]
