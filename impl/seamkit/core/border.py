@@ -167,6 +167,11 @@ def batch_of(
     return pa.RecordBatch.from_struct_array(pa.Array.from_buffers(pa.struct([]), rows, [None]))
 
 
+def no_rows(schema: pa.Schema) -> pa.RecordBatch:
+    """A batch without rows; `Schema.empty_table` knows no types of extensions."""
+    return batch_of([pa.nulls(0, field.type) for field in schema], schema, 0)
+
+
 def without_views(array: pa.Array) -> pa.Array:
     """The array, a copy of it where string or binary views are in it, which the core does not read.
 

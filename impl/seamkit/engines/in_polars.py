@@ -167,7 +167,7 @@ def worded(condition: pl.Expr, schema: pa.Schema) -> pc.Expression | None:
     import polars as pl
 
     from seambase.dataset import ScanDataset, has_floats
-    from seambase.filters import filter_columns
+    from seambase.filters import all_of, filter_columns
 
     expressions: list[pc.Expression] = []
 
@@ -184,7 +184,7 @@ def worded(condition: pl.Expr, schema: pa.Schema) -> pc.Expression | None:
             few = pa.schema([schema.field(name) for name in dict.fromkeys(names)])
             if all(few.names):
                 pl.scan_pyarrow_dataset(ScanDataset(few, note)).filter(part).collect()
-    return None if not expressions else _all_of(expressions)
+    return all_of(*expressions)
 
 
 def _parts(condition: pl.Expr) -> Iterator[pl.Expr]:
@@ -198,10 +198,3 @@ def _parts(condition: pl.Expr) -> Iterator[pl.Expr]:
         return
     for part in condition.meta.pop():
         yield from _parts(part)
-
-
-def _all_of(conditions: list[pc.Expression]) -> pc.Expression:
-    whole = conditions[0]
-    for condition in conditions[1:]:
-        whole = whole & condition
-    return whole

@@ -29,6 +29,7 @@ from seamkit.core.border import (
     made,
     new_array,
     new_error,
+    no_rows,
 )
 from seamkit.core.memory import TrackedAllocator
 from seamkit.core.payloads import ArrowPieces
@@ -326,7 +327,7 @@ class KeyColumns:
         self._is_identity = self._taken == list(range(len(schema))) and not self._computed
         self.schema = schema
         if not self._is_identity:
-            self.schema = self.arrange(_no_rows(schema)).schema
+            self.schema = self.arrange(no_rows(schema)).schema
         places, computed = iter(named), iter(range(len(self._taken), len(self.schema)))
         self.indexes = [
             self._taken.index(next(places)) if isinstance(key, str) else next(computed)
@@ -361,12 +362,6 @@ class KeyColumns:
         except (pa.ArrowException, KeyError, TypeError) as error:
             raise UsageError(f"rows cannot be dealt by {self._computed}: {error}") from error
         return [_one_array(column) for column in table.combine_chunks().columns]
-
-
-def _no_rows(schema: pa.Schema) -> pa.RecordBatch:
-    # Not of `empty_table`, which knows no types of extensions.
-    arrays = [pa.nulls(0, field.type) for field in schema]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def _one_array(column: pa.ChunkedArray) -> pa.Array:

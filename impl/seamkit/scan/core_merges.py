@@ -26,6 +26,7 @@ from seamkit.core.border import (
     expect,
     made,
     new_array,
+    no_rows,
 )
 from seamkit.core.memory import TrackedAllocator
 
@@ -196,7 +197,7 @@ def spread(
         return batch
     encoded = batch.select(list(names))
     plain = pa.schema([field.with_type(field.type.value_type) for field in encoded.schema])
-    nothing = batch_of([pa.nulls(0, field.type) for field in plain], plain, 0)
+    nothing = no_rows(plain)
     stay = np.full(batch.num_rows, KEEP, dtype=np.int32)
     texts = assemble(encoded, nothing, ExportedBatch(nothing), stay, allocator)
     for name in names:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from seambase.errors import InputError
 from seambase.wording import counted
-from seamkit.core.border import ExportedBatch, batch_of
+from seamkit.core.border import ExportedBatch, batch_of, no_rows
 from seamkit.core.memory import TrackedAllocator
 from seamkit.core.tasks import Once
 from seamkit.files.reader import FileReader
@@ -68,6 +68,12 @@ class GoneRows(Gone):
             )
         if (self._positions[1:] <= self._positions[:-1]).any():
             raise InputError(f"{source}: the positions of its deleted rows are not in order")
+
+    @classmethod
+    def of(cls, mask: Mask | None, reader: FileReader) -> GoneRows:
+        """Those of a mask of a reader's file; none where there is no mask."""
+        positions = np.empty(0, np.int64) if mask is None else mask.load()
+        return cls(positions, reader.num_rows, reader.name)
 
     def count(self, begin: int, end: int) -> int:
         """See `Gone.count`; without a copy of the positions, as each batch is asked about."""
@@ -157,7 +163,7 @@ class RowRemover:
     def __init__(self, gone: Gone, schema: pa.Schema, allocator: TrackedAllocator) -> None:
         self._gone = gone
         self._allocator = allocator
-        self._nothing = batch_of([pa.nulls(0, field.type) for field in schema], schema, 0)
+        self._nothing = no_rows(schema)
         self._exported = ExportedBatch(self._nothing)
 
     def left(self, batch: pa.RecordBatch, begin: int) -> pa.RecordBatch:
@@ -192,12 +198,8 @@ class SharedMask:
 
     def of(self, reader: FileReader, context: ReadContext, batch_rows: int) -> Gone:
         """The rows that are gone of the file that a reader has opened; for one thread."""
-        rows = self._rows.get(lambda: self._loaded(reader))
+        rows = self._rows.get(lambda: GoneRows.of(self._mask, reader))
         if not self._keys:
             return rows
         tests = [(schema, load(context)) for schema, load in self._keys]
         return GoneByKey(reader, tests, rows, batch_rows)
-
-    def _loaded(self, reader: FileReader) -> GoneRows:
-        positions = np.empty(0, np.int64) if self._mask is None else self._mask.load()
-        return GoneRows(positions, reader.num_rows, reader.name)

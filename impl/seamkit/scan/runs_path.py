@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import operator
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -25,8 +24,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError
+from seambase.filters import all_of
 from seambase.wording import counted
-from seamkit.core.border import ExportedBatch, array_of, batch_of, numbers
+from seamkit.core.border import ExportedBatch, array_of, batch_of, no_rows, numbers
 from seamkit.core.tasks import read_ahead
 from seamkit.files.reader import FileReader
 from seamkit.scan.arguments import DEFAULT_BATCH_ROWS
@@ -115,7 +115,7 @@ class _RunReader:
                 ):
                     yield share.own(batch)
                 continue
-            gone = GoneRows(mask.load(), reader.num_rows, reader.name)
+            gone = GoneRows.of(mask, reader)
             for group in groups:
                 at = reader.rows_in(range(group))
                 for batch in reader.batches(
@@ -311,10 +311,8 @@ class _Winners(_Merging):
 
 def _left(file: UnitFile, changes: Runs) -> npt.NDArray[np.bool_]:
     """For each row of a file whether no mask takes it out."""
-    reader, mask = file.open(), changes.masks.get(file.name)
-    if mask is None:
-        return np.ones(reader.num_rows, np.bool_)
-    return GoneRows(mask.load(), reader.num_rows, reader.name).kept(0, reader.num_rows)
+    reader = file.open()
+    return GoneRows.of(changes.masks.get(file.name), reader).kept(0, reader.num_rows)
 
 
 def gone_of_runs(
@@ -406,7 +404,7 @@ def _joined(pieces: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBat
     if len(pieces) == 1:
         return pieces[0]
     if not pieces:
-        return batch_of([pa.nulls(0, field.type) for field in schema], schema, 0)
+        return no_rows(schema)
     columns = [pa.concat_arrays([p.column(i) for p in pieces]) for i in range(len(schema))]
     return batch_of(columns, schema, sum(piece.num_rows for piece in pieces))
 
@@ -474,9 +472,8 @@ class KeyRange:
     @property
     def _condition(self) -> pc.Expression:
         key = pc.field(self.column.name)
-        tests = [] if self.least is None else [key >= self.least]
-        tests += [] if self.below is None else [key < self.below]
-        return functools.reduce(operator.and_, tests)
+        least = None if self.least is None else key >= self.least
+        return all_of(least, None if self.below is None else key < self.below)
 
     def _has(self, value: pa.Scalar) -> bool:
         return bool(self._test(value).as_py())

@@ -206,10 +206,7 @@ class _Collected:
         source, names = self._source, self._schema.names
         data = self._data.take_out(threads=self._context.threads)
         rows = np.concatenate([*self._rows, np.empty(0, dtype=np.int32)])
-        ordering = flags = None
-        if self._ordering:
-            ordering = concat_batches(self._ordering, source.ordering_types)
-            flags = np.concatenate(self._flags)
+        ordering, flags = self._order()
         partial = any(held is not None for held, _ in self._held)
         rule = None if partial else source.config.merge.fill_rule
         filling = partial or rule is not None
@@ -217,17 +214,11 @@ class _Collected:
             data = self._filled_by_rule(data, where)
         key_columns = concat_batches(self._key_columns, self._keys.schema)
         self._key_columns.clear()  # two copies of all keys may be more than there is memory for
-        index = LogIndex(
-            key_columns,
-            rows,
-            ordering,
-            flags,
-            self._context.allocator,
-            filling_rows=data.num_rows if filling else 0,
-            source=where,
-        )
+        order = ordering, flags, self._context.allocator
+        filling_rows = data.num_rows if filling else 0
+        index = LogIndex(key_columns, rows, *order, filling_rows=filling_rows, source=where)
         filled = None
-        if filling and data.num_rows:
+        if filling_rows:
             presence = [self._presence(name, data, rule) for name in names]
             filled = fill_gaps(data, presence, index.below(), rule)
             data = filled.data
@@ -238,25 +229,25 @@ class _Collected:
         keys = self._keys
         return SliceLog(data, exported, index, keys, fields, roots, least, kind, where, filled)
 
+    def _order(
+        self, events: int | None = None
+    ) -> tuple[pa.RecordBatch | None, npt.NDArray[np.uint8] | None]:
+        """Ordering values and flags of the first pieces, or of all; None where there are none."""
+        if not self._ordering:
+            return None, None
+        values = concat_batches(self._ordering[:events], self._source.ordering_types)
+        return values, np.concatenate(self._flags[:events])
+
     def _filled_by_rule(self, data: pa.RecordBatch, where: str) -> pa.RecordBatch:
         """Fill rows before the first partial update from each other, if the table has a rule."""
         # Hudi 1.2.0 merges these by it as they come (KeyBasedFileGroupRecordBuffer).
         rule, (events, count) = self._source.config.merge.fill_rule, self._before or (0, 0)
         if rule is None or not count:
             return data
-        ordering = flags = None
-        if self._ordering:
-            ordering = concat_batches(self._ordering[:events], self._source.ordering_types)
-            flags = np.concatenate(self._flags[:events])
-        index = LogIndex(
-            concat_batches(self._key_columns[:events], self._keys.schema),
-            np.concatenate(self._rows[:events]),
-            ordering,
-            flags,
-            self._context.allocator,
-            filling_rows=count,
-            source=where,
-        )
+        keys = concat_batches(self._key_columns[:events], self._keys.schema)
+        rows, order = np.concatenate(self._rows[:events]), self._order(events)
+        own = *order, self._context.allocator
+        index = LogIndex(keys, rows, *own, filling_rows=count, source=where)
         first = data.slice(0, count)
         presence = [rule.present(column) for column in first.columns]
         filled = fill_gaps(first, presence, index.below(), rule).data

@@ -23,7 +23,7 @@ from seambase.errors import InputError, RefusedError
 from seambase.wording import counted
 from seamkit.avro.decoder import AvroDecoder, BlockPiece, cut_block, whole_block
 from seamkit.avro.schema import AvroType, parse_schema
-from seamkit.core.border import array_of, batch_of, numbers
+from seamkit.core.border import array_of, batch_of, no_rows, numbers
 from seamkit.core.unpack import Bound
 from seamkit.files.columns import renamed
 from seamkit.files.expressions import RowTest
@@ -189,7 +189,7 @@ def _parquet_rows(
     # Where memory is bounded they come in small batches, and what a row group claims to take when
     # it is decoded counts as long as it is read.
     if len(block.content) == 0:  # Hudi writes nothing at all for no records
-        yield _empty(schema)
+        yield no_rows(schema)
         return
     where = block.where
     content = pa.BufferReader(pa.py_buffer(block.content))
@@ -213,7 +213,7 @@ def _parquet_rows(
             yield spread(resolved, encoded, context.allocator)
     check_rows(rows, file.metadata.num_rows, where)
     if not rows:
-        yield _empty(schema)
+        yield no_rows(schema)
 
 
 def _parquet_batches(
@@ -239,10 +239,6 @@ def _parquet_batches(
                         yield batch
     except PARQUET_ERRORS as error:
         raise InputError(f"{where} is not readable: {error}") from error
-
-
-def _empty(schema: pa.Schema) -> pa.RecordBatch:
-    return batch_of([pa.nulls(0, field.type) for field in schema], schema, 0)
 
 
 def deleted_rows(
