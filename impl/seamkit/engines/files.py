@@ -13,6 +13,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import InputError
+from seamkit.files.blooms.split_block import are_filters_true
+from seamkit.files.footers.chunks import (
+    bounds_nan,
+    bounds_pages,
+    constant_beside_nulls,
+    contradicts_anywhere,
+    counts_nulls,
+    in_rare_forms,
+    orders_bytes,
+    orders_decimals,
+    paths_twice,
+)
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.promotion import LOSSLESS, has_within
 from seamkit.files.reader import FileReader
@@ -215,7 +227,7 @@ def _why_not_its_names(reader: ParquetReader) -> str | None:
         return "one of its columns has no name"
     if len(set(folded)) < len(folded):
         return "two of its columns differ in upper and lower case alone"
-    if reader.has_paths_twice:  # parquet-mr takes the ranges of one for those of the other
+    if paths_twice(reader.footer):  # parquet-mr takes the ranges of one for those of the other
         return "one of its columns is called as the path of a field within another"
     if reader.names_extensions:
         return "its writer named types for columns that Parquet does not know"
@@ -227,17 +239,18 @@ def _why_not_its_names(reader: ParquetReader) -> str | None:
 
 def _why_not_its_ranges(reader: ParquetReader) -> str | None:
     """Why an engine would pass over rows of a file, or refuse it, by what it says of them."""
-    if not reader.orders_bytes:
+    footer = reader.footer
+    if not orders_bytes(footer):
         return "its writer told ranges of bytes by other rules, and engines go by these"
-    if not reader.bounds_pages:
+    if not bounds_pages(footer):
         return "its writer told ranges of pages that may be too small, and Spark goes by these"
-    if not reader.counts_nulls:
+    if not counts_nulls(footer):
         return "its writer may have counted other nulls than there are, by which engines go"
-    if reader.contradicts_itself:
+    if reader.of_footer(contradicts_anywhere):
         return "ranges in it contradict themselves, by which engines go"
     if reader.has_cut_bounds:
         return "bounds of values of a fixed length are cut, for which engines refuse the file"
-    if not reader.has_true_filters:
+    if not are_filters_true(footer):
         return "its writer may have made Bloom filters of other values, by which engines go"
     return None
 
@@ -246,9 +259,11 @@ def _why_not_its_values(reader: ParquetReader, own: pa.Field, want: pa.DataType)
     """Why a column of a file is not what an engine makes of it; None where it is."""
     if not own.type.equals(want) and not _is_exact(reader, own, want):
         return f"its column {own.name!r} is a {own.type}"
-    if has_within(pa.types.is_decimal, own.type) and not reader.orders_decimals:
+    if has_within(pa.types.is_decimal, own.type) and not orders_decimals(reader.footer):
         return f"its writer compared decimals of {own.name!r} without signs, as engines do not"
-    if _may_hide_nan(own.type) and not reader.bounds_nan:
+    # DuckDB 2.0 takes NaN for greater than all numbers, and the range of a row group for all of its
+    # values; most writers leave NaN out of that range.
+    if has_within(pa.types.is_floating, own.type) and not bounds_nan(reader.footer):
         return f"the ranges of column {own.name!r} may leave out NaN"
     return None
 
@@ -285,7 +300,8 @@ def _reaches(reader: ParquetReader, own: pa.Field, want: pa.DataType) -> bool:
 
 def _why_not_their_bytes(reader: ParquetReader, names: Set[str]) -> Mapping[str, str]:
     """Why engines would not decode columns, or test them by other rules, each by its name."""
-    rare, one = reader.in_rare_forms(names), reader.constant_beside_nulls(names)
+    footer = reader.footer
+    rare, one = in_rare_forms(footer, names), constant_beside_nulls(footer, names)
     # Engines cut other digits and years off INT96; DuckDB 2.0 tests one value by its ranges alone.
     return {
         **{
@@ -303,12 +319,3 @@ def _why_not_their_bytes(reader: ParquetReader, names: Set[str]) -> Mapping[str,
         **{own: f"its column {own!r} has times of INT96" for own in reader.int96_columns(names)},
         **{own: f"keys of maps in {own!r} may be null" for own in reader.maps_as_pairs(names)},
     }
-
-
-def _may_hide_nan(kind: pa.DataType) -> bool:
-    """Whether engines prune by ranges of numbers that leave NaN out."""
-    # DuckDB 2.0 takes NaN for greater than all numbers, and the range of a row group for all of its
-    # values; most writers leave NaN out of that range.
-    if pa.types.is_nested(kind):
-        return any(_may_hide_nan(kind.field(i).type) for i in range(kind.num_fields))
-    return bool(pa.types.is_floating(kind))

@@ -18,7 +18,7 @@ from seambase.encodings import made_anew
 from seambase.errors import InputError, RefusedError
 from seambase.wording import counted
 from seamkit.core.unpack import Bound
-from seamkit.files.blooms.split_block import are_filters_true, groups_that_may_hold
+from seamkit.files.blooms.split_block import groups_that_may_hold
 from seamkit.files.columns import field_id
 from seamkit.files.expressions import named_values
 from seamkit.files.file_cache import KEPT
@@ -26,27 +26,23 @@ from seamkit.files.footers.calendars import check_calendar, check_int96, first_o
 from seamkit.files.footers.chunks import (
     NullCounts,
     bound_of,
-    bounds_nan,
-    bounds_pages,
     check_chunks,
     check_page_sizes,
+    chunk_begin,
     chunk_paths,
-    constant_beside_nulls,
     contradicts,
-    contradicts_anywhere,
     counts_back,
     counts_nulls,
     fits_64_bits,
     footer_bytes,
     footer_without_arrow,
-    in_rare_forms,
     int96_columns,
     leaves,
     names_extensions,
     null_counts,
     orders_bytes,
     orders_decimals,
-    paths_twice,
+    writer_of,
 )
 from seamkit.files.footers.rewriting import PAIRS_ID, footer_of_int96, footer_of_pairs
 from seamkit.files.promotion import (
@@ -339,6 +335,11 @@ class ParquetReader(FileReader):
         return pa.schema([field.with_type(made_anew(field.type, _as_map)) for field in own])
 
     @property
+    def footer(self) -> pq.FileMetaData:
+        """What the file says of itself; `seamkit.files.footers.chunks` knows what to ask of it."""
+        return self._file.metadata
+
+    @property
     def local_path(self) -> str | None:
         """Where the file lies on this machine; None if it lies elsewhere."""
         return self.name if self._storage.is_local else None
@@ -355,61 +356,14 @@ class ParquetReader(FileReader):
         return self._hidden.told_otherwise
 
     @property
-    def has_paths_twice(self) -> bool:
-        """See `seamkit.files.footers.chunks.paths_twice`."""
-        return bool(paths_twice(self._file.metadata))
-
-    @property
     def created_by(self) -> str:
         """See `FileReader.created_by`."""
-        try:
-            return self._file.metadata.created_by or ""
-        except UnicodeDecodeError:
-            return ""
-
-    @property
-    def orders_bytes(self) -> bool:
-        """Whether ranges of bytes say something; see `seamkit.files.footers.chunks`."""
-        return orders_bytes(self._file.metadata)
-
-    @property
-    def orders_decimals(self) -> bool:
-        """Whether ranges of decimals in bytes say something, too."""
-        return orders_decimals(self._file.metadata)
-
-    @property
-    def counts_nulls(self) -> bool:
-        """See `seamkit.files.footers.chunks.counts_nulls`."""
-        return counts_nulls(self._file.metadata)
-
-    @property
-    def bounds_nan(self) -> bool:
-        """See `seamkit.files.footers.chunks.bounds_nan`."""
-        return bounds_nan(self._file.metadata)
-
-    @property
-    def bounds_pages(self) -> bool:
-        """See `seamkit.files.footers.chunks.bounds_pages`."""
-        return bounds_pages(self._file.metadata)
-
-    @property
-    def contradicts_itself(self) -> bool:
-        """See `seamkit.files.footers.chunks.contradicts_anywhere`."""
-        return self.of_footer(contradicts_anywhere)
+        return writer_of(self._file.metadata)
 
     @property
     def has_cut_bounds(self) -> bool:
         """Whether bounds of values of a fixed length are cut, which are hidden from pyarrow."""
         return self._hidden.has_cut
-
-    @property
-    def has_true_filters(self) -> bool:
-        """See `seamkit.files.blooms.split_block.are_filters_true`."""
-        return are_filters_true(self._file.metadata)
-
-    def in_rare_forms(self, names: Collection[str]) -> Mapping[str, str]:
-        """Those of some columns that not all engines decode, and where."""
-        return in_rare_forms(self._file.metadata, names)
 
     def int96_columns(self, names: Collection[str]) -> list[str]:
         """Those of some columns in which times of INT96 lie, at any depth."""
@@ -421,10 +375,6 @@ class ParquetReader(FileReader):
             return []
         own = self._file.schema_arrow
         return [name for name in names if own.field(name).type != self.schema.field(name).type]
-
-    def constant_beside_nulls(self, names: Collection[str]) -> Mapping[str, str]:
-        """Those of some columns whose bytes are the same in all rows but nulls, and where."""
-        return constant_beside_nulls(self._file.metadata, names)
 
     def read(self, wanted: RowsWanted) -> Iterator[pa.RecordBatch]:
         """See `FileReader.read`."""
@@ -620,7 +570,7 @@ class ParquetReader(FileReader):
         """See `FileReader.leasts`."""
         if name not in self._names or not self._file.schema_arrow.field(name).type.equals(kind):
             return ()
-        if pa.types.is_nested(kind) or not self.orders_bytes:
+        if pa.types.is_nested(kind) or not orders_bytes(self._file.metadata):
             return ()
         chunks, nulls = _chunks(self._file, name), null_counts(self._file.metadata)
         known = [chunk.statistics for chunk in chunks]
@@ -697,18 +647,18 @@ class ParquetReader(FileReader):
         # 5.
         if is_misjudged(condition, schema) or (counted is None and len(alike) < len(schema)):
             return list(range(self.num_row_groups))
-        own = self._file.schema_arrow
+        own, footer = self._file.schema_arrow, self._file.metadata
         try:
             kinds = [own.field(name).type for name in alike]
             decimals = any(has_within(pa.types.is_decimal, kind) for kind in kinds)
-            is_sure = self.orders_decimals or not decimals
-            floats = any(map(_holds_floats, kinds))
+            is_sure = orders_decimals(footer) or not decimals
+            floats = any(has_within(pa.types.is_floating, kind) for kind in kinds)
             if (
                 counted is None
                 and not floats
-                and self.orders_bytes
+                and orders_bytes(footer)
                 and is_sure
-                and self.counts_nulls
+                and counts_nulls(footer)
             ):
                 fragment = self._kept("fragment", self._footer_alone)
                 with suppress(pa.ArrowInvalid):  # of a bound as what the condition casts it to
@@ -749,13 +699,6 @@ def _as_map(kind: pa.DataType) -> pa.DataType:
         return kind
     key, item = kind.value_type
     return pa.map_(key.with_nullable(False), item)
-
-
-def _holds_floats(kind: pa.DataType) -> bool:
-    if pa.types.is_dictionary(kind):
-        return _holds_floats(kind.value_type)
-    inner = (kind.field(i).type for i in range(kind.num_fields))
-    return pa.types.is_floating(kind) or any(map(_holds_floats, inner))
 
 
 def dictionary_columns(
@@ -801,8 +744,7 @@ def _spans(metadata: pq.FileMetaData, group: int, names: Collection[str]) -> lis
     row_group = metadata.row_group(group)
     for number, _ in chunk_paths(metadata, names):
         chunk = row_group.column(number)
-        begin = chunk.dictionary_page_offset or chunk.data_page_offset
-        begin = min(begin, chunk.data_page_offset)
+        begin = chunk_begin(chunk)
         # Old writers leave the last page's header out of the length; pyarrow reads on for it.
         found.append((begin, begin + chunk.total_compressed_size + _HEADER_BYTES))
     return found

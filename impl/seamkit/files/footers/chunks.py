@@ -476,11 +476,12 @@ def dictionary_bytes(
     chunk: pq.ColumnChunkMetaData, read: Callable[[int, int], bytes], where: str
 ) -> int:
     """What the dictionary in front of a chunk's pages becomes; 0 where there is none."""
-    header = _header(read, _begin(chunk), where)
+    header = _header(read, chunk_begin(chunk), where)
     return int(header.uncompressed_bytes) if header.type == _DICTIONARY else 0
 
 
-def _begin(chunk: pq.ColumnChunkMetaData) -> int:
+def chunk_begin(chunk: pq.ColumnChunkMetaData) -> int:
+    """Where a chunk's first page lies, be it its dictionary."""
     at = int(chunk.data_page_offset)
     return min(at, chunk.dictionary_page_offset) if chunk.dictionary_page_offset else at
 
@@ -488,7 +489,7 @@ def _begin(chunk: pq.ColumnChunkMetaData) -> int:
 def _check_chunk(
     chunk: pq.ColumnChunkMetaData, read: Callable[[int, int], bytes], bound: Bound, where: str
 ) -> None:
-    at = _begin(chunk)
+    at = chunk_begin(chunk)
     end = at + chunk.total_compressed_size
     values = 0
     while at < end and values < chunk.num_values:

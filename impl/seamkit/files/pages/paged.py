@@ -26,7 +26,7 @@ from seamkit.core.border import batch_of, call
 from seamkit.core.unpack import Bound
 from seamkit.files.file_cache import KEPT
 from seamkit.files.footers.calendars import check_int96
-from seamkit.files.footers.chunks import bounds_count, paths_twice, writer_of
+from seamkit.files.footers.chunks import bounds_count, chunk_begin, paths_twice, writer_of
 from seamkit.files.pages.bounds import (
     ColumnPages,
     Span,
@@ -385,9 +385,7 @@ class PagedFile:
     def _extent(self, row_group: int, number: int) -> tuple[int, int]:
         """Where a column chunk begins and ends in the file."""
         chunk = self._footer.row_group(row_group).column(number)
-        begin = chunk.data_page_offset
-        if chunk.dictionary_page_offset:
-            begin = min(begin, chunk.dictionary_page_offset)
+        begin = chunk_begin(chunk)
         return begin, min(begin + chunk.total_compressed_size, self._content.size())
 
     def _bounds(self, name: str, row_group: int) -> ColumnPages | None:

@@ -22,6 +22,7 @@ import pytest
 
 from seambase.errors import InputError
 from seambench.formats.forms.footer import Binary, Footer, Struct
+from seamkit.files.footers.chunks import contradicts_anywhere
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.storage import Storage
 from seamkit.ranges.plan_file import scan_from_json, scan_to_json
@@ -573,7 +574,7 @@ def test_ranges_in_order_rule_out_what_they_did(values: pa.Array, tmp_path: Path
     """Those of numbers without signs, and of decimals as bytes, contradict nothing."""
     (tmp_path / "f").write_bytes(_written(values, store_decimal_as_integer=True))
     reader = ParquetReader(Storage(str(tmp_path)), "f")
-    assert not reader.contradicts_itself
+    assert not reader.of_footer(contradicts_anywhere)
     if values.type == pa.float16():
         return
     greatest = values[1:]
