@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from operator import itemgetter
 from typing import Any
 
+from seambench.formats.forms.footer import read_varint
 from seambench_suites.mutations.text_places import json_place
 
 _MAGIC_BYTES, _SYNC_BYTES = 4, 16
@@ -80,19 +81,8 @@ def _text(content: bytes, at: int, end: int) -> bytes:
 
 def _varint(content: bytes, at: int) -> tuple[int, int]:
     """A whole number as Avro has them, and where it ends."""
-    number, at = varint(content, at)
+    number, at = read_varint(content, at)
     return number >> 1 ^ -(number & 1), at
-
-
-def varint(content: bytes, at: int) -> tuple[int, int]:
-    """A number in groups of seven bits, the lowest first, and where it ends."""
-    number = shift = 0
-    while True:
-        byte, at = content[at], at + 1
-        number |= (byte & 127) << shift
-        shift += 7
-        if byte < 128:
-            return number, at
 
 
 class Names:

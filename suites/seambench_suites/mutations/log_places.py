@@ -8,8 +8,9 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
+from seambench.formats.forms.footer import read_varint
 from seambench.formats.hudi.damage import block_positions
-from seambench_suites.mutations.avro_places import Names, field_spans, innermost, varint
+from seambench_suites.mutations.avro_places import Names, field_spans, innermost
 from seambench_suites.mutations.footer_fields import parquet_place
 
 _DELETES, _AVRO, _PARQUET = 1, 3, 5
@@ -129,7 +130,7 @@ def _footer_fields(chunk: bytes, at: int) -> str:
 
 
 def _unpacked(chunk: bytes) -> bytes:
-    size, _ = varint(chunk, _CHUNK_HEAD)
+    size, _ = read_varint(chunk, _CHUNK_HEAD)
     unpacked: bytes = pa.decompress(chunk[_CHUNK_HEAD:], size, "snappy", asbytes=True)
     return unpacked
 
@@ -139,8 +140,8 @@ def _path_of(content: bytes, at: int, end: int, wanted: int) -> str:
         if begin <= wanted < after:
             if number != _TYPES or at:
                 return str(number)
-            _, inner = varint(content, begin)
-            _, inner = varint(content, inner)
+            _, inner = read_varint(content, begin)
+            _, inner = read_varint(content, inner)
             return f"{number}.{_path_of(content, inner, after, wanted)}"
     return ""
 
@@ -148,8 +149,8 @@ def _path_of(content: bytes, at: int, end: int, wanted: int) -> str:
 def _fields(content: bytes, at: int, end: int) -> Iterator[tuple[int, int, int, int]]:
     """Begin, end, number and value of the fields of a message of protobuf; 0 for bytes."""
     while at < end:
-        begin, (tag, at) = at, varint(content, at)
-        value, at = varint(content, at)
+        begin, (tag, at) = at, read_varint(content, at)
+        value, at = read_varint(content, at)
         if tag & 7 == 2:
             value, at = 0, at + value
         yield begin, at, tag >> 3, value

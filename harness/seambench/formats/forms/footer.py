@@ -59,15 +59,8 @@ class Reader:
 
     def varint(self) -> int:
         """A number in groups of seven bits."""
-        shift = value = 0
-        while shift < 70:
-            byte = self.data[self.at]
-            self.at += 1
-            value |= (byte & 0x7F) << shift
-            if byte < 0x80:
-                return value
-            shift += 7
-        raise ValueError(f"a number at {self.at} has more than ten bytes")
+        value, self.at = read_varint(self.data, self.at)
+        return value
 
     def bytes(self, size: int) -> bytes:
         """So many bytes."""
@@ -129,6 +122,17 @@ def struct_to_end(data: bytes, at: int) -> tuple[Struct, int]:
     """The struct that begins at an offset, and where it ends."""
     reader = Reader(data, at)
     return reader.struct(), reader.at
+
+
+def read_varint(data: bytes, at: int) -> tuple[int, int]:
+    """A number in groups of seven bits, the lowest first, and where it ends."""
+    value = 0
+    for end in range(at, at + 10):
+        byte = data[end]
+        value |= (byte & 0x7F) << 7 * (end - at)
+        if byte < 0x80:
+            return value, end + 1
+    raise ValueError(f"a number at {at} has more than ten bytes")
 
 
 def varint(value: int) -> bytes:

@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from seambench.formats.forms.footer import varint
+from seambench.formats.forms.footer import read_varint, varint
 
 _TRAILER_BYTES = 4096
 _HEADER = struct.Struct(">8siiqBii")
@@ -79,12 +79,12 @@ class HFile:
 def read_hfile(data: bytes) -> HFile:
     """Read an intact HFile."""
     end = len(data) - _TRAILER_BYTES
-    size, at = _varint(data, end + 8)
+    size, at = read_varint(data, end + 8)
     trailer = dict(_fields(data[at : at + size]))
     blocks = list(_blocks(data[:end], packed=trailer[_CODEC] == _GZIP))
     indexes = [content for magic, content in blocks if magic == _INDEX]
     [info] = [content for magic, content in blocks if magic == _INFO]
-    size, at = _varint(info, 4)
+    size, at = read_varint(info, 4)
     pairs = [dict(_fields(bytes(pair))) for _, pair in _fields(info[at : at + size])]
     properties = {bytes(one[1]): bytes(one.get(2, b"")) for one in pairs}
     cells = [
@@ -215,20 +215,11 @@ def _after_long(data: bytes, at: int) -> int:
     return at + 1 + (-112 - first if first >= -120 else -120 - first)
 
 
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        value |= (data[at] & 127) << shift
-        shift, at = shift + 7, at + 1
-        if data[at - 1] < 128:
-            return value, at
-
-
 def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
     at = 0
     while at < len(message):
-        tag, at = _varint(message, at)
-        value, at = _varint(message, at)
+        tag, at = read_varint(message, at)
+        value, at = read_varint(message, at)
         if tag & 7 == 2:
             yield tag >> 3, message[at : at + value]
             at += value
