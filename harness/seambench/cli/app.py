@@ -1,12 +1,9 @@
-"""All commands, and what the process ends with; see `seambench.cli` for the exit codes.
-
-Commands of one release ago that are another program's now: each says where it is.
-"""
+"""All commands, and what the process ends with; see `seambench.cli` for the exit codes."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Annotated
@@ -14,8 +11,6 @@ from typing import Annotated
 import typer
 
 from seambase.command.ending import INTERRUPTED, INTERRUPTED_TEXT, ended, untaken
-from seambase.errors import UsageError
-from seambase.extras import how_to_install
 from seambench.cli import (
     audit,
     bars,
@@ -31,28 +26,6 @@ from seambench.cli import (
 from seambench.cli import run as run_
 from seambench.cli.checks import check, demo, explain, lint, new, peers
 from seambench.cli.shared.config import read_config
-
-_MOVED: Mapping[str, str] = {
-    "scan": "seamkit scan",
-    "inspect": "seamkit inspect",
-    "page": "seamkit page",
-}
-#: Whatever stands behind the name of a command that is gone.
-_ANYTHING = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
-
-
-def add_moved(app: typer.Typer) -> None:
-    """Let the names say where the commands are; help does not list them."""
-    for name, now in _MOVED.items():
-        app.command(name, hidden=True, context_settings=_ANYTHING)(_says(name, now))
-
-
-def _says(name: str, now: str) -> Callable[[], None]:
-    def moved() -> None:
-        raise UsageError(f"`seambench {name}` is `{now}` now: {how_to_install('seamkit')}")
-
-    return moved
-
 
 _EPILOG = (
     "Ends with 0: right; 1: a check failed, or an unexpected error; 2: wrong usage, or an input "
@@ -83,7 +56,6 @@ app.command("list")(listing.list_all)
 app.command("doctor")(doctor.doctor)
 app.add_typer(peers.app, name="peers")
 app.command("audit")(audit.audit)
-add_moved(app)
 
 
 @app.callback(invoke_without_command=True, epilog=_EPILOG)

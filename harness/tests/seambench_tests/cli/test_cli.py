@@ -10,7 +10,6 @@ from typer.testing import CliRunner
 
 from seambase.command.terminal import parse_bytes, parse_list
 from seambase.errors import UsageError
-from seambase.extras import how_to_install
 from seambench.cli import main
 from seambench.cli.app import app
 from seambench.cli.shared.common import parse_queries
@@ -25,19 +24,6 @@ FAKES = "seambench_tests.samples.fakes:"
 def seambench(capsys: pytest.CaptureFixture[str]) -> Any:
     """Run a command in this process."""
     return run_main(main, capsys)
-
-
-@pytest.mark.parametrize("name", ["scan", "inspect", "page"])
-@pytest.mark.parametrize("arguments", [[], ["--help"], ["table", "--filter", "a > 1", "-o", "x"]])
-def test_a_command_that_moved_says_where_it_is(
-    seambench: Any, name: str, arguments: list[str]
-) -> None:
-    """Whatever follows its name, it is exit code 2 and one sentence."""
-    done = seambench(name, *arguments)
-    assert (done.code, done.out) == (2, "")
-    assert done.err == (
-        f"seambench: `seambench {name}` is `seamkit {name}` now: {how_to_install('seamkit')}\n"
-    )
 
 
 def test_help_names_every_command() -> None:
