@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import struct
+import tomllib
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
@@ -51,18 +52,13 @@ class Rules:
         known: of each its source and its level.
     """
 
-    def __init__(
-        self, name: str, document: str, sections: Mapping[str, Mapping[Level, str]]
-    ) -> None:
-        """Rules by section of a document; a word with a dot at its end begins those behind it."""
+    def __init__(self, name: str, document: str, file: Path) -> None:
+        """Rules of a file in TOML: a table for each section of a document, in it names by level."""
         self._name, self.known = name, dict[str, tuple[str, Level]]()
-        for section, levels in sections.items():
-            for level, words in levels.items():
-                part = ""
-                for word in words.split():
-                    part = word if word.endswith(".") else part
-                    if part != word:
-                        self.known[f"{name}.{part}{word}"] = f"{document}, {section}", level
+        for section, levels in tomllib.loads(file.read_text(encoding="utf-8")).items():
+            for level, rules in levels.items():
+                for rule in rules:
+                    self.known[f"{name}.{rule}"] = f"{document}, {section}", level
 
     def fault(self, finding: Finding) -> Fault:
         """A finding as a fault."""

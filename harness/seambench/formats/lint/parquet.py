@@ -40,23 +40,7 @@ from seambench.formats.lint.bloom import lost
 from seambench.formats.lint.pages import Page, mislocated, misstated, pages_of
 from seambench.formats.lint.values import Ends, ends
 
-RULES = Rules(
-    "parquet",
-    "parquet.thrift",
-    {
-        "FileMetaData and RowGroup": {"must": "magic footer unreadable row-count"},
-        "ColumnMetaData": {"must": "chunk. num-values bytes pages encodings"},
-        "Statistics and ColumnOrder": {
-            "must": "statistics. min max min-exact max-exact null-count distinct-count"
-        },
-        "TypeDefinedOrder: signed zeros and NaN": {
-            "should": "statistics. min-nan max-nan min-zero max-zero"
-        },
-        "RowGroup.sorting_columns": {"must": "sorting"},
-        "ColumnIndex and OffsetIndex": {"must": "index. broken pages null-pages null-counts order"},
-        "BloomFilterHeader": {"must": "bloom. broken values"},
-    },
-)
+RULES = Rules("parquet", "parquet.thrift", Path(__file__).with_suffix(".toml"))
 _ENDS = b"PAR1"
 _NANOS = {1: 1_000_000, 2: 1_000, 3: 1}
 """Nanoseconds of the units of parquet.thrift's TimeUnit."""

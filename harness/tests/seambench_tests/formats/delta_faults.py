@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from seambench.formats.delta.lint.rules import RULES
+from seambench.formats.delta.lint.files import RULES
 from seambench.formats.forms.containers import put_file
 from seambench_tests.formats.planting import Plant, Planted, changed_bytes, put, without
 

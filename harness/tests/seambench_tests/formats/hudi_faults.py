@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from seambench.formats.forms.containers import AvroForm, avro_bytes, avro_content, put_file
 from seambench.formats.hudi.damage import FILES
 from seambench.formats.hudi.hfiles import hfile_bytes, read_hfile
-from seambench.formats.hudi.lint.rules import RULES
+from seambench.formats.hudi.lint.base_files import RULES
 from seambench.formats.hudi.log_blocks import AVRO, HFILE, INSTANT, Block, blocks_of
 from seambench.formats.hudi.timelines import open_timeline
 from seambench_tests.formats.planting import Plant, Planted, changed_bytes, put, without

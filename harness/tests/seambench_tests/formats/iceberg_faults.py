@@ -10,7 +10,7 @@ from typing import Any
 import fastavro
 
 from seambench.formats.golden import table_folders
-from seambench.formats.iceberg.lint.rules import RULES
+from seambench.formats.iceberg.lint.files import RULES
 from seambench.formats.iceberg.lint.table import newest_metadata
 from seambench_tests.formats.planting import SUITES, Plant, Planted, places
 

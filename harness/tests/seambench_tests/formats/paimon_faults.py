@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from seambench.formats.forms.containers import put_file, read_avro, write_avro
 from seambench.formats.paimon.golden import FILES
-from seambench.formats.paimon.lint.rules import RULES
+from seambench.formats.paimon.lint.data import RULES
 from seambench_tests.formats.planting import Plant, Planted, changed_bytes, put, without
 
 

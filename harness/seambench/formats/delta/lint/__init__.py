@@ -8,9 +8,8 @@ from pathlib import Path
 
 from seambench.contracts.formats import Fault
 from seambench.formats.delta.lint.features import metadata_findings
-from seambench.formats.delta.lint.files import file_faults
+from seambench.formats.delta.lint.files import RULES, file_faults
 from seambench.formats.delta.lint.log import Log
-from seambench.formats.delta.lint.rules import RULES
 
 
 def lint(table: Path) -> Iterator[Fault]:

@@ -20,14 +20,14 @@ import numpy as np
 import pyarrow as pa
 
 from seambench.contracts.formats import Fault
-from seambench.formats.delta.lint.features import schema_of
-from seambench.formats.delta.lint.held import misfit, physical
+from seambench.formats.delta.lint.features import misfit, physical, schema_of
 from seambench.formats.delta.lint.log import State
-from seambench.formats.delta.lint.rules import RULES
-from seambench.formats.lint import Finding, Wrong, read_json, reason, size_of
+from seambench.formats.lint import Finding, Rules, Wrong, read_json, reason, size_of
 from seambench.formats.lint.parquet import judged
 from seambench.formats.lint.roaring import Positions, positions_64
 from seambench.formats.lint.values import ends, is_day
+
+RULES = Rules("delta", "Delta protocol", Path(__file__).with_name("rules.toml"))
 
 
 @dataclass(frozen=True)

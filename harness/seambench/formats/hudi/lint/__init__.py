@@ -15,11 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from seambench.contracts.formats import Fault
-from seambench.formats.hudi.lint.base_files import TAKEN_UP, base_faults, row_count
+from seambench.formats.hudi.lint.base_files import RULES, TAKEN_UP, base_faults, row_count
 from seambench.formats.hudi.lint.instants import LAYOUT_2, Instants, instants_of, texts_of
 from seambench.formats.hudi.lint.logs import log_findings
 from seambench.formats.hudi.lint.metadata_table import metadata_findings
-from seambench.formats.hudi.lint.rules import RULES
 from seambench.formats.hudi.timelines import Timeline, body_of, open_timeline, properties
 from seambench.formats.lint import DAMAGE, Finding, UnreadError, Wrong, guarded, reason, size_of
 

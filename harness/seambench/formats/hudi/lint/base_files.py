@@ -17,10 +17,10 @@ import pyarrow.parquet as pq
 
 from seambench.contracts.formats import Fault
 from seambench.formats.hudi.lint.instants import Instants
-from seambench.formats.hudi.lint.rules import RULES
-from seambench.formats.lint import Finding, reason
+from seambench.formats.lint import Finding, Rules, reason
 from seambench.formats.lint.parquet import judged
 
+RULES = Rules("hudi", "Hudi", Path(__file__).with_name("rules.toml"))
 _TIME, KEY, _PARTITION, _FILE = (
     f"_hoodie_{name}" for name in ("commit_time", "record_key", "partition_path", "file_name")
 )

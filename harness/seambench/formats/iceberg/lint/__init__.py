@@ -1,7 +1,7 @@
 """What is wrong with an Iceberg table by its specification, versions 1 to 3, whoever reads it.
 
 Nothing here is shared with readers: JSON and Avro are read as they are, Parquet and ORC by Arrow,
-and each of `rules.RULES` says in which section of the specification it stands.
+and `rules.toml` says of each rule in which section of the specification it stands.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from functools import partial
 from pathlib import Path
 
 from seambench.contracts.formats import Fault
-from seambench.formats.iceberg.lint.files import file_faults
+from seambench.formats.iceberg.lint.files import RULES, file_faults
 from seambench.formats.iceberg.lint.manifests import Tree
 from seambench.formats.iceberg.lint.metadata import metadata_findings, refused
-from seambench.formats.iceberg.lint.rules import RULES
 from seambench.formats.iceberg.lint.statistics import statistics_findings
 from seambench.formats.iceberg.lint.table import Table, newest_metadata, read_metadata
 from seambench.formats.lint import DAMAGE, Finding, guarded, reason

@@ -17,7 +17,6 @@ from pyarrow import orc
 from seambench.contracts.formats import Fault
 from seambench.formats.iceberg.lint.avro import read_avro
 from seambench.formats.iceberg.lint.manifests import DATA, EQUALITY, Entry, Tree, partition_kind
-from seambench.formats.iceberg.lint.rules import RULES
 from seambench.formats.iceberg.lint.statistics import read_puffin
 from seambench.formats.iceberg.lint.types import Field, Held, held_by, held_in, misread
 from seambench.formats.iceberg.lint.values import (
@@ -28,11 +27,12 @@ from seambench.formats.iceberg.lint.values import (
     stored_key,
     transformed,
 )
-from seambench.formats.lint import Finding, Wrong, reason, size_of
+from seambench.formats.lint import Finding, Rules, Wrong, reason, size_of
 from seambench.formats.lint.parquet import is_behind, judged
 from seambench.formats.lint.roaring import positions_64
 from seambench.formats.lint.values import plain
 
+RULES = Rules("iceberg", "Iceberg table specification", Path(__file__).with_name("rules.toml"))
 _PATH, _POS = 2147483546, 2147483545
 _ROW_IDS = 2147483539  # from here on ids are those of metadata columns
 _VECTOR = b"\xd1\xd3\x39\x64"

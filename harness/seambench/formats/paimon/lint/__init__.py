@@ -29,8 +29,14 @@ from seambench.formats.lint import (
     size_of,
 )
 from seambench.formats.paimon.binary_rows import Kind, decode, kind_of, narrow, ordered
-from seambench.formats.paimon.lint.data import ADD, DELETE, DataFile, data_faults, size_finding
-from seambench.formats.paimon.lint.rules import RULES
+from seambench.formats.paimon.lint.data import (
+    ADD,
+    DELETE,
+    RULES,
+    DataFile,
+    data_faults,
+    size_finding,
+)
 from seambench.formats.paimon.lint.schemas import schema_findings
 from seambench.formats.paimon.lint.vectors import index_findings
 

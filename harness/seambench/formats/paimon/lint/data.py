@@ -18,7 +18,7 @@ import pyarrow.orc as orc
 from seambase.errors import InputError
 from seambench.contracts.formats import Fault
 from seambench.formats.forms.containers import read_avro
-from seambench.formats.lint import DAMAGE, Finding, Wrong, reason, size_of
+from seambench.formats.lint import DAMAGE, Finding, Rules, Wrong, reason, size_of
 from seambench.formats.lint.parquet import judged
 from seambench.formats.lint.values import fits
 from seambench.formats.paimon.binary_rows import (
@@ -32,8 +32,8 @@ from seambench.formats.paimon.binary_rows import (
     ordered,
     ordered_column,
 )
-from seambench.formats.paimon.lint.rules import RULES
 
+RULES = Rules("paimon", "Paimon", Path(__file__).with_name("rules.toml"))
 ADD, DELETE = 0, 1
 _SEQUENCE, _KIND, _KEY = "_SEQUENCE_NUMBER", "_VALUE_KIND", "_KEY_"
 _RETRACTS = pa.array([1, 3], pa.int8())
