@@ -125,7 +125,7 @@ def run(
 
     readers = reader or registry.resolve_suite("tpch").readers
     if quick and not reader:
-        from seambench.cli.stages.quick import to_be_had
+        from seambench.cli.stages.running import to_be_had
 
         readers = to_be_had(readers)
     _check_first(readers, scans_only or (), queries, (results, site))
@@ -176,7 +176,7 @@ def _run(
     """The four stages; the exit code."""
     from seambench.bench.comparison import ComparisonOptions
     from seambench.bench.unfinished import Unfinished
-    from seambench.cli.stages.closing import result_of, show_closing
+    from seambench.cli.stages.running import result_of, show_closing
     from seambench.data import generate
 
     err = error_console()
@@ -263,9 +263,15 @@ def _quick(
     context: typer.Context, readers: Sequence[str], results: Path, site: Path, *, dry_run: bool
 ) -> None:
     """Answers over golden tables, and the page; ends the command."""
-    from seambench.cli.stages.closing import result_of, show_closing
-    from seambench.cli.stages.planned import Planned, show_planned
-    from seambench.cli.stages.quick import offered, quick_cases, run_quick
+    from seambench.cli.stages.running import (
+        Planned,
+        offered,
+        quick_cases,
+        result_of,
+        run_quick,
+        show_closing,
+        show_planned,
+    )
     from seambench.conformance.load import load_cases
     from seambench.records.conformance import conformance_of
 
@@ -301,7 +307,7 @@ def _show_plan(
     results: Path,
     site: Path,
 ) -> None:
-    from seambench.cli.stages.planned import Planned, show_planned
+    from seambench.cli.stages.running import Planned, show_planned
     from seambench.conformance.load import load_cases
     from seambench.data import planned
 

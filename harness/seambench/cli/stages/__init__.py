@@ -1,1 +1,1 @@
-"""The stages of `seambench run`: its plan, the quick run, its end."""
+"""The parts of longer commands: of `seambench run`, of `seambench bars`."""

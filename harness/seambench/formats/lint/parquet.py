@@ -36,8 +36,7 @@ from seambench.formats.forms.footer import (
     read_struct,
 )
 from seambench.formats.lint import DAMAGE, Finding, Rules, Wrong, reason
-from seambench.formats.lint.bloom import lost
-from seambench.formats.lint.pages import Page, mislocated, misstated, pages_of
+from seambench.formats.lint.chunks import Page, lost, mislocated, misstated, pages_of
 from seambench.formats.lint.values import Ends, ends
 
 RULES = Rules("parquet", "parquet.thrift", Path(__file__).with_suffix(".toml"))

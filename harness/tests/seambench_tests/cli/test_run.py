@@ -10,8 +10,8 @@ from seambase.errors import InputError, UsageError
 from seambench.bench.unfinished import Unfinished
 from seambench.cli.app import app
 from seambench.cli.exchange import who_wins
-from seambench.cli.stages import quick
-from seambench.cli.stages.closing import ReaderResult, show_closing
+from seambench.cli.stages import running
+from seambench.cli.stages.running import ReaderResult, show_closing
 from seambench.records.files import load_record, record_paths, validate_tree
 from seambench_tests.samples.report_records import exchange_record, write_record
 
@@ -100,7 +100,7 @@ def test_a_quick_run_gives_answers_and_a_page(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without data a right reader is found right, a broken one wrong, and the next step is told."""
-    monkeypatch.setattr(quick, "_OF_EACH", 3)
+    monkeypatch.setattr(running, "_OF_EACH", 3)
     code, out = seambench("run", "--quick", "--reader", "auto", "--reader", _BASE_FILES)
     right, wrong = (load_record(path) for path in record_paths(folder / "results"))
     (part,) = right.conformance

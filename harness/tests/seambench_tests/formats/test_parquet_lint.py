@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from seambench.formats.forms.footer import Binary, Footer, Listed, Number, Struct, struct_to_end
-from seambench.formats.lint.bloom import xxh64
+from seambench.formats.lint.chunks import xxh64
 from seambench.formats.lint.parquet import judged
 
 _ROWS = pa.table(

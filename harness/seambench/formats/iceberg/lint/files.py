@@ -15,9 +15,9 @@ import pyarrow.compute as pc
 from pyarrow import orc
 
 from seambench.contracts.formats import Fault
-from seambench.formats.iceberg.lint.avro import read_avro
 from seambench.formats.iceberg.lint.manifests import DATA, EQUALITY, Entry, Tree, partition_kind
 from seambench.formats.iceberg.lint.statistics import read_puffin
+from seambench.formats.iceberg.lint.table import read_avro
 from seambench.formats.iceberg.lint.types import Field, Held, held_by, held_in, misread
 from seambench.formats.iceberg.lint.values import (
     NAN,

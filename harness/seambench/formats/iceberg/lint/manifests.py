@@ -9,8 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from seambench.formats.iceberg.lint.avro import AvroFile, Row, read_avro
-from seambench.formats.iceberg.lint.table import Table
+from seambench.formats.iceberg.lint.table import AvroFile, Row, Table, read_avro
 from seambench.formats.iceberg.lint.values import NAN, bound_key, stored_key
 from seambench.formats.lint import DAMAGE, Finding, Wrong, fitting, guarded, reason, size_of
 
