@@ -6,14 +6,11 @@ gone, and lengths that metadata tell of the file stay right.
 
 from __future__ import annotations
 
-import io
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
-
-import pyarrow.parquet as pq
 
 from seambench.formats.forms.footer import (
     Binary,
@@ -158,6 +155,8 @@ def _as_long(footer: Footer, size: int) -> bytes | None:
 
 _TAIL_BYTES = 8
 _COMPRESSED_SIZE = 3
+_ROW_GROUPS, _COLUMNS, _CHUNK = 4, 1, 3
+_CHUNK_BYTES, _DATA, _DICTIONARY = 7, 9, 11
 
 
 def parquet_place(content: bytes, at: int) -> str:
@@ -179,12 +178,12 @@ def parquet_place(content: bytes, at: int) -> str:
 
 def _pages(content: bytes) -> Iterator[tuple[int, int, int]]:
     """Of every page where its header begins, its bytes begin, and it ends."""
-    metadata = pq.read_metadata(io.BytesIO(content))
-    for group in range(metadata.num_row_groups):
-        for number in range(metadata.num_columns):
-            chunk = metadata.row_group(group).column(number)
-            at = chunk.dictionary_page_offset or chunk.data_page_offset
-            last = at + chunk.total_compressed_size
+    # Not by pyarrow, which refuses footers that others read: maps whose keys may be null.
+    for group in Footer(content).tree[_ROW_GROUPS].items:
+        for column in group[_COLUMNS].items:
+            chunk = column[_CHUNK]
+            at = chunk.whole(_DICTIONARY) or chunk.whole(_DATA)
+            last = at + chunk.whole(_CHUNK_BYTES)
             while at < last:
                 header, begin = struct_to_end(content, at)
                 end = begin + header.whole(_COMPRESSED_SIZE)
