@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import datetime as dt
 import json
 import random
 import uuid
@@ -202,6 +203,42 @@ def test_changes_of_a_void_column_are_nulls_where_it_has_another_type_now(
     for query in ("cdc", "snapshot"):
         rows = DeltaTable(str(table)).scan(["id", "v"], query=query).to_table()
         assert rows.to_pylist() == [{"id": n, "v": None} for n in (1, 2)]
+
+
+@pytest.mark.parametrize("suffix", ["", "-preview"])
+def test_a_coordinators_commits_that_may_count_are_not_passed_over(
+    suffix: str, table: Path
+) -> None:
+    """RFC on coordinated commits: in `_commits` lie those that are not published, or turned down.
+
+    One that is published may lie there, too; a table that has no coordinator any more keeps what
+    was turned down.
+    """
+    named = {f"delta.coordinatedCommits.commitCoordinator{suffix}": "dynamodb"}
+    named |= {"delta.enableChangeDataFeed": "true"}
+
+    def waiting(version: int) -> None:
+        _commit(table, f"_commits/{version:020}.{uuid.uuid4()}.json", _data(table, "w", 9))
+
+    _commit(table, 0, _protocol(), _metadata(configuration=named), _data(table, "a", 1))
+    assert _ids(table) == [1]
+    waiting(1)
+    opened = DeltaTable(str(table))
+    late = dt.datetime(2999, 1, 1, tzinfo=dt.UTC)
+    ways: list[dict[str, Any]] = [{}, {"query": "cdc"}, {"as_of": late}, {"filter": "id = 9"}]
+    for how in ways:
+        with pytest.raises(RefusedError, match=r"up to version 1: .* as_of=0 reads the newest"):
+            opened.scan(**how)
+    with pytest.raises(RefusedError, match="up to version 1: "):
+        opened.describe()
+    assert opened.scan(as_of=0).to_table()["id"].to_pylist() == [1]
+    assert _ids(table, version=0) == [1]
+    _commit(table, 1, _data(table, "w", 9))
+    assert _ids(table) == [1, 9]
+    assert opened.scan().to_table()["id"].to_pylist() == [1]  # as it was listed
+    waiting(3)
+    _commit(table, 2, _metadata())
+    assert _ids(table) == [1, 9]
 
 
 @pytest.mark.parametrize("feature", ["catalogManaged", "catalogOwned-preview"])

@@ -20,6 +20,8 @@ _CHECKSUM = re.compile(r"(\d{20})\.crc")
 _CLASSIC = re.compile(r"(\d{20})\.checkpoint\.parquet")
 _PART = re.compile(r"(\d{20})\.checkpoint\.(\d{10})\.(\d{10})\.parquet")
 _STAGED = re.compile(r"(\d{20})\.[0-9a-fA-F-]{36}\.json")
+WAITING = f"{LOG}/_commits"
+"""Where the commits of a coordinator lie before it publishes them."""
 _V2 = re.compile(r"(\d{20})\.checkpoint\.[0-9a-fA-F-]{36}\.(json|parquet)")
 
 
@@ -78,6 +80,11 @@ class LogFolder:
             return self.ratified
         compacted = (last for own in self.compactions.values() for last, _ in own)
         return max([*self.commits, *(c.version for c in self.checkpoints), *compacted])
+
+    def last_waiting(self) -> int:
+        """The newest version of which a coordinator has been asked for a commit; -1 without one."""
+        found = map(_STAGED.fullmatch, (entry.name for entry in self.storage.list(WAITING)))
+        return max((int(match[1]) for match in found if match), default=-1)
 
     def readable(self) -> Iterator[int]:
         """The versions that can still be made, the newest first."""

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from seambase.errors import InputError
+from seambase.errors import InputError, RefusedError
 from seambase.scan import ScanWarning
 from seambase.wording import counted
 from seamkit.core.tasks import gc_paused
@@ -28,7 +28,7 @@ from seamkit.tables.delta.log.actions import (
 )
 from seamkit.tables.delta.log.adds import AddedFiles
 from seamkit.tables.delta.log.checkpoint import Action, checkpoint_actions, json_actions
-from seamkit.tables.delta.log.folder import LOG, Checkpoint, LogFolder, Segment
+from seamkit.tables.delta.log.folder import LOG, WAITING, Checkpoint, LogFolder, Segment
 from seamkit.tables.delta.log.history import History, first_stated
 
 
@@ -141,7 +141,7 @@ def load_snapshot(folder: LogFolder, version: int | None = None) -> Snapshot:
             f"{storage.root}: the data files are {current.metadata.provider!r}, not 'parquet'"
         )
     if version is None:
-        _check_newest(folder)
+        _check_newest(folder, current.metadata)
     doubts = _contradictions(folder, segment, current)
     return replace(current, warnings=[*current.warnings, *doubts])
 
@@ -308,18 +308,44 @@ def _check_checkpoint(storage: Storage, checkpoint: Checkpoint, adds: int) -> No
         )
 
 
-def _check_newest(folder: LogFolder) -> None:
-    """Refuse to take a version for the newest whose successor has a checksum file and no commit."""
+def _check_newest(folder: LogFolder, metadata: Metadata) -> None:
+    """Refuse to take a version for the newest whose successor is there but for its commit.
+
+    It has a checksum file, or a coordinator of commits may know of it.
+    """
     # Checksum files are written after their commits (PROTOCOL.md, "Version Checksum File"). Where a
     # catalog says which version is the newest, later ones may be there.
+    if folder.ratified is not None:
+        return
+    _check_coordinated(folder, metadata)
     storage, last = folder.storage, max(folder.checksums, default=-1)
-    if folder.ratified is not None or last <= folder.newest:
+    if last <= folder.newest:
         return
     # A commit that was made during the listing may be missing in it.
     if not storage.exists(f"{LOG}/{last:020}.json"):
         raise InputError(
             f"{storage.full(folder.checksums[last])}: it is the checksum of version {last}, whose "
             f"commit is not there; as_of={folder.newest} reads the newest version that is"
+        )
+
+
+_COORDINATOR = "delta.coordinatedCommits.commitCoordinator"
+
+
+def _check_coordinated(folder: LogFolder, metadata: Metadata) -> None:
+    """Refuse to pass over commits that a coordinator may have taken and not published yet."""
+    # They all lie in one folder, those that it has turned down among them; it alone knows which
+    # are which (the RFC on coordinated commits, "Commit Files").
+    named = map(metadata.configuration.get, (_COORDINATOR, f"{_COORDINATOR}-preview"))
+    if not any(named):
+        return
+    last = folder.last_waiting()
+    # Commits are published in order; one that was during the listing may be missing in it.
+    if last > folder.newest and not folder.storage.exists(f"{LOG}/{last:020}.json"):
+        raise RefusedError(
+            f"{folder.root}: a coordinator keeps the table's commits, of which {WAITING} may have "
+            f"some that are not published, up to version {last}: it alone knows; "
+            f"as_of={folder.newest} reads the newest version that is published"
         )
 
 
