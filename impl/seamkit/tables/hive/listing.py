@@ -16,6 +16,8 @@ from seamkit.tables.hive.types import HiveType, parse_type
 from seamkit.tables.partition_folder import PartitionFolder
 
 _NULL = "__HIVE_DEFAULT_PARTITION__"
+#: As what else a folder's name may be read: a day may have a time behind it, or a time none.
+_OTHER = {"date": parse_type("timestamp", ""), "timestamp": parse_type("date", "")}
 _ESCAPED = re.compile(r"%([0-9a-fA-F]{2})")
 _OF_TRANSACTIONS = re.compile(r"(base|delta|delete_delta)_\d+(_\d+)*")
 #: What each branch of a `UNION ALL` wrote, where Hive runs on Tez, which reads all of them.
@@ -153,6 +155,8 @@ def _value(text: str, kind: HiveType, where: str) -> pa.Scalar:
     if text == _NULL:
         return pa.scalar(None, kind.arrow)
     value = parsed_value(text, kind, where)
+    if not value.is_valid and kind.word in _OTHER:
+        value = parsed_value(text, _OTHER[kind.word], where).cast(kind.arrow)
     if not value.is_valid:
         raise InputError(f"{where}: the partition value {text!r} is no {kind.word}")
     return value

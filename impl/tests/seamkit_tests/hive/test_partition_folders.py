@@ -123,6 +123,50 @@ def test_branches_of_a_union_are_read_with_their_partition(
     assert table.scan(["k"], filter="day = 2").to_table().to_pylist() == [{"k": 3}]
 
 
+@pytest.mark.parametrize("by_catalog", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        ("date", "2024-02-29 00:00:00", "2024-02-29"),
+        ("date", "2024-02-29 23:59:59.999", "2024-02-29"),
+        ("date", "1969-12-31 23:59:59", "1969-12-31"),
+        ("date", "2024-02-29", "2024-02-29"),
+        ("timestamp", "2024-02-29", "2024-02-29 00:00:00"),
+        ("timestamp", "1969-12-31 23:59:59", "1969-12-31 23:59:59"),
+        ("date", "2024-02-29 x", None),
+        ("timestamp", "29", None),
+        ("int", "2024-02-29", None),
+    ],
+)
+def test_a_partitions_day_may_have_a_time_and_its_time_none(
+    kind: str, text: str, value: str | None, by_catalog: bool, tmp_path: Path
+) -> None:
+    """Hive's `PrimitiveObjectInspectorUtils`, `getDate` and `getTimestamp` of texts; as in Spark.
+
+    Of rows of text neither is read so.
+    """
+    spelled = text.replace(":", "%3A")
+    place = _text(tmp_path / f"at={spelled}" / "hour=1", "1|one\n")
+    known = [PartitionFolder([text, "1"], place)]
+    how: dict[str, Any] = {"folders": lambda: known} if by_catalog else {}
+    table = HiveTable(
+        str(tmp_path),
+        columns=_COLUMNS,
+        partitions={"at": kind, "hour": "int"},
+        properties={"field.delim": "|"},
+        **how,
+    )
+    if value is None:
+        with pytest.raises(InputError, match=f"is no {kind}"):
+            table.scan().to_table()
+        return
+    rows = table.scan().to_table()
+    assert [str(row["at"]) for row in rows.to_pylist()] == [value]
+    word = f"\"at\" = {kind.upper()} '{value}'"
+    assert table.scan(filter=word).to_table() == rows
+    assert table.scan(["k"], filter=word.replace("=", ">")).to_table().num_rows == 0
+
+
 def test_partitions_elsewhere_have_no_plan_in_json(
     tmp_path: Path, partitions: list[PartitionFolder]
 ) -> None:
