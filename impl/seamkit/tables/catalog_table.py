@@ -19,6 +19,11 @@ from seamkit.tables.partition_folder import PartitionFolder
 from seamkit.tables.table import ScanKeywords, Table, TableState
 
 _METASTORE = Metastore()
+_PROVIDER = "spark.sql.sources.provider"
+_KEEPER, _CATALOG = "spark.sql.partitionProvider", "catalog"
+#: What Spark's tables have for an input format where Hive has none for their files, or no words for
+#: their columns; Spark has no source of such files itself.
+_OF_NO_SPARK = "SequenceFileInputFormat"
 _DIFFERENCES, _ROW_FORMAT = "seamkit.tables.hive.listing", "seamkit.tables.hive.row_format"
 
 
@@ -82,12 +87,16 @@ class CatalogTable(Table):
 
     def _hive_options(self) -> dict[str, Any]:
         entry = self.entry
+        # Of Spark's tables the metastore knows the partitions where it says so; others lie in
+        # folders by their names.
+        keeper = entry.parameters.get(_KEEPER, "" if _PROVIDER in entry.parameters else _CATALOG)
+        is_named = bool(entry.partitions) and keeper == _CATALOG
         return {
             "columns": entry.columns,
             "partitions": entry.partitions,
             "file_format": _file_format(entry, str(entry.name)),
             "properties": self._properties,
-            "folders": self._folders if entry.partitions else None,
+            "folders": self._folders if is_named else None,
         }
 
     def _folders(self) -> list[PartitionFolder]:
@@ -166,7 +175,7 @@ def format_of(entry: MetastoreTable) -> str:
     if "VIEW" in entry.kind:
         raise RefusedError(f"{entry.name}: a view, which has no files to read")
     parameters = {name.lower(): value.lower() for name, value in entry.parameters.items()}
-    provider = parameters.get("spark.sql.sources.provider", "")
+    provider = parameters.get(_PROVIDER, "")
     if parameters.get("table_type") == "iceberg":
         return "iceberg"
     if "Hoodie" in entry.input_format or provider == "hudi":
@@ -176,6 +185,11 @@ def format_of(entry: MetastoreTable) -> str:
     handler = parameters.get("storage_handler", "")
     if "paimon" in handler or provider == "paimon" or parameters.get("table_type") == "paimon":
         return "paimon"
+    if provider and entry.input_format.endswith(_OF_NO_SPARK):
+        raise RefusedError(
+            f"{entry.name}: a table of Spark's in {provider!r}, of which the metastore has no "
+            "columns and no serde in Hive's words; this is not supported"
+        )
     return "hive"
 
 

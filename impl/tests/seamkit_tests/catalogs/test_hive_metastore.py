@@ -12,6 +12,7 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import seamkit
@@ -22,7 +23,12 @@ from seambase.statistics import Figure
 from seambench.cli import main
 from seambench.formats.golden import placed
 from seambench_impl.jni.jars import fetch_jars
-from seamkit.catalogs.metastore import Metastore, MetastoreTable, TableName
+from seamkit.catalogs.metastore import (
+    Metastore,
+    MetastorePartition,
+    MetastoreTable,
+    TableName,
+)
 from seamkit.command import main as seamkit_main
 from seamkit.jvm.machine import spark_jars
 from seamkit.tables.catalog_table import format_of, local_path
@@ -38,6 +44,7 @@ from seamkit_tests.samples.pyiceberg_catalogs import configure
 _LOGGING = Path(seamkit.__file__).parent / "jvm" / "log4j2.properties"
 _PROVIDED = {"spark.sql.sources.provider": "delta"}
 _NAME = TableName("localhost", 9083, "db", "t")
+_KEEPER = "spark.sql.partitionProvider"
 _TEXT = "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe"
 
 
@@ -100,6 +107,65 @@ def test_rows_of_sequence_files_by_other_serdes_are_refused(
         told = replace(entry, input_format=stated, serde=own)
         table: Any = seamkit.open_table("hive://localhost:9083/db.t")
         assert table.own.file_format == "sequence"
+
+
+@pytest.mark.parametrize("provider", ["json", "CSV", "text", "parquet"])
+@pytest.mark.parametrize("partitions", [{}, {"day": "int"}])
+def test_tables_that_spark_keeps_in_its_own_words_are_refused_by_name(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, provider: str, partitions: dict[str, str]
+) -> None:
+    """HiveExternalCatalog: they look like sequence files with one column, `col`.
+
+    Of Parquet those are such whose columns Hive has no types for. A table that Hive made of
+    sequence files has no provider.
+    """
+    stated = "org.apache.hadoop.mapred.SequenceFileInputFormat"
+    columns = {"col": "array<string>"}
+    entry = _entry(
+        location=str(tmp_path), columns=columns, input_format=stated, partitions=partitions
+    )
+    told = replace(entry, parameters={"spark.sql.sources.provider": provider})
+    monkeypatch.setattr("seamkit.tables.catalog_table._METASTORE.table", lambda *_: told)
+    with pytest.raises(RefusedError, match=f"a table of Spark's in '{provider.lower()}'"):
+        seamkit.open_table("hive://localhost:9083/db.t")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "days"),
+    [
+        ({"spark.sql.sources.provider": "parquet"}, [1, 2]),
+        ({"spark.sql.sources.provider": "parquet", _KEEPER: "filesystem"}, [1, 2]),
+        ({"spark.sql.sources.provider": "parquet", _KEEPER: "catalog"}, [2]),
+        ({}, [2]),
+    ],
+)
+def test_partitions_of_sparks_tables_lie_in_folders_unless_the_metastore_keeps_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, parameters: dict[str, str], days: list[int]
+) -> None:
+    """HiveExternalCatalog, `tracksPartitionsInCatalog`: otherwise none of them may be there."""
+    for day in (1, 2):
+        folder = tmp_path / f"Day={day}"
+        folder.mkdir()
+        pq.write_table(pa.table({"k": pa.array([day * 10], pa.int32())}), folder / "part-0.parquet")
+    serde = "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe"
+    stated = "org.apache.hadoop.hive.ql.io.parquet.MapredParquetInputFormat"
+    entry = _entry(
+        location=str(tmp_path),
+        columns={"k": "int"},
+        partitions={"day": "int"},
+        parameters=parameters,
+        serde=serde,
+        input_format=stated,
+    )
+    known = MetastorePartition(["2"], str(tmp_path / "Day=2"), {"k": "int"}, stated, serde, {})
+    catalog = "seamkit.tables.catalog_table._METASTORE"
+    monkeypatch.setattr(f"{catalog}.table", lambda *_: entry)
+    monkeypatch.setattr(f"{catalog}.partitions", lambda *_: [known])
+    table = seamkit.open_table("hive://localhost:9083/db.t")
+    rows = table.scan().to_table().sort_by("k").to_pylist()
+    assert rows == [{"k": day * 10, "day": day} for day in days]
+    assert table.scan(filter="day = 1").to_table().num_rows == (1 in days)
+    assert table.scan(["day"], filter="k = 20").to_table().to_pylist() == [{"day": 2}]
 
 
 def test_differences_are_told() -> None:
