@@ -87,6 +87,12 @@ _ENCRYPTED = "encrypted"
 #: How Arrow says that it reads no maps whose keys may be null.
 _OPTIONAL_KEYS = "Map keys must be annotated as required"
 
+#: How Arrow says that it does not read what is legal: flags by numbers of a dictionary, decimals of
+#: more bytes than their digits take.
+_UNREAD = re.compile(
+    r"Dictionary encoding not implemented|::FromBigEndian was (?!0)|Invalid BYTE_ARRAY length for d"
+)
+
 _STREAM_BYTES = 1 << 20
 _HEADER_BYTES = 100
 
@@ -412,9 +418,16 @@ class ParquetReader(FileReader):
                 for piece in pieces:
                     yield resolve_batch(piece, schema, self.rules, self.name)
         except PARQUET_ERRORS as error:
-            raise InputError(f"{self.name}: broken after row {rows} ({error})") from error
+            raise self._wrong(f"broken after row {rows}", error) from error
         check_rows(rows, self.rows_in(row_groups), self.name)
         nulls.check(self.name)
+
+    def _wrong(self, what: str, error: Exception) -> InputError | RefusedError:
+        """What to raise for an error of pyarrow's, which may be about what it does not read."""
+        if _UNREAD.search(str(error)):
+            how = "a column is stored in a way that pyarrow does not read"
+            return RefusedError(f"{self.name}: {how} ({error})")
+        return InputError(f"{self.name}: {what} ({error})")
 
     def _check_times(self, times: Sequence[str], row_groups: Sequence[int] | None) -> None:
         """Refuse columns with times of INT96 beyond 64 bits of nanoseconds, which would wrap."""
@@ -582,7 +595,7 @@ class ParquetReader(FileReader):
         except UnicodeDecodeError:  # texts that are cut within a character
             return ()
         except (*PARQUET_ERRORS, ValueError, OverflowError) as error:
-            raise InputError(f"{self.name}: its statistics are not readable ({error})") from error
+            raise self._wrong("its statistics are not readable", error) from error
 
     def statistics(
         self, schema: pa.Schema, row_groups: Sequence[int] | None = None
@@ -591,7 +604,7 @@ class ParquetReader(FileReader):
         try:
             return footer_statistics(self._file, schema, row_groups)
         except (*PARQUET_ERRORS, ValueError, OverflowError) as error:
-            raise InputError(f"{self.name}: its statistics are not readable ({error})") from error
+            raise self._wrong("its statistics are not readable", error) from error
 
     def rows_in(self, row_groups: Sequence[int] | None) -> int:
         """Rows of some row groups, or of all (None), as the footer tells."""
@@ -670,7 +683,7 @@ class ParquetReader(FileReader):
                 for group in range(self.num_row_groups)
             ]
         except (*PARQUET_ERRORS, ValueError, OverflowError) as error:
-            raise InputError(f"{self.name}: its statistics are not readable ({error})") from error
+            raise self._wrong("its statistics are not readable", error) from error
         return that_may_match(guarantees, condition, schema)
 
     def _with_contradicting(self, left: set[int], names: Sequence[str]) -> list[int]:
