@@ -21,6 +21,9 @@ from seamkit.tables.table import ScanKeywords, Table, TableState
 _METASTORE = Metastore()
 _PROVIDER = "spark.sql.sources.provider"
 _KEEPER, _CATALOG = "spark.sql.partitionProvider", "catalog"
+#: How places end that are none: a metastore wants one of each table, and Spark keeps those of its
+#: sources that Hive does not know, Delta's among them, in a property of the serde.
+_NOWHERE = "-__PLACEHOLDER__"
 #: What Spark's tables have for an input format where Hive has none for their files, or no words for
 #: their columns; Spark has no source of such files itself.
 _OF_NO_SPARK = "SequenceFileInputFormat"
@@ -76,6 +79,8 @@ class CatalogTable(Table):
         entry = self.entry
         is_file = self.format == "iceberg"
         stated = entry.parameters.get("metadata_location", "") if is_file else entry.location
+        if stated.endswith(_NOWHERE):
+            stated = entry.serde_parameters.get("path", "")
         if not stated:
             raise InputError(f"{entry.name}: the metastore tells no folder or file of the table")
         return local_path(stated)

@@ -109,6 +109,31 @@ def test_rows_of_sequence_files_by_other_serdes_are_refused(
         assert table.own.file_format == "sequence"
 
 
+@pytest.mark.parametrize("spelled", ["{}", "file:{}", "file://{}"])
+def test_tables_of_spark_lie_where_their_path_says(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, spelled: str
+) -> None:
+    """HiveExternalCatalog: of `CREATE TABLE ... USING delta LOCATION ...` the place is none.
+
+    That of a table within the warehouse is its own.
+    """
+    table = unpack_delta("change-feed", tmp_path)
+    path = {"serialization.format": "1", "path": spelled.format(table)}
+    nowhere = f"file:{tmp_path}/warehouse/t-__PLACEHOLDER__"
+    stated = "org.apache.hadoop.mapred.SequenceFileInputFormat"
+    entry = _entry(parameters=_PROVIDED, input_format=stated, columns={"col": "array<string>"})
+    for location, own in ((nowhere, path), (f"file:{table}", {"path": "/not/there"})):
+        told = replace(entry, location=location, serde_parameters=own)
+        monkeypatch.setattr("seamkit.tables.catalog_table._METASTORE.table", lambda *_, t=told: t)
+        found: Any = _named("hive://localhost:9083/db.t")
+        assert found.location == str(table)
+        assert _rows(found) == _rows(seamkit.open_table(table))
+    told = replace(entry, location=nowhere)
+    monkeypatch.setattr("seamkit.tables.catalog_table._METASTORE.table", lambda *_: told)
+    with pytest.raises(InputError, match="tells no folder"):
+        _named("hive://localhost:9083/db.t")
+
+
 @pytest.mark.parametrize("provider", ["json", "CSV", "text", "parquet"])
 @pytest.mark.parametrize("partitions", [{}, {"day": "int"}])
 def test_tables_that_spark_keeps_in_its_own_words_are_refused_by_name(
