@@ -12,10 +12,16 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from seambase.errors import InputError, SeambenchError, UnavailableError, UsageError
+from seambase.errors import (
+    InputError,
+    RefusedError,
+    SeambenchError,
+    UnavailableError,
+    UsageError,
+)
 from seambase.extras import needs
 from seambase.wording import counted
 
@@ -187,7 +193,7 @@ class Metastore:
         with _client(name, self._timeout_s) as client:
             entry = client.get_table(name.database, name.table)
             sd = entry.sd
-            return MetastoreTable(
+            table = MetastoreTable(
                 name,
                 entry.tableType or "",
                 (sd.location if sd else None) or "",
@@ -198,6 +204,9 @@ class Metastore:
                 dict(entry.parameters or {}),
                 dict((sd.serdeInfo.parameters if sd and sd.serdeInfo else None) or {}),
             )
+            if _has_avro_schema(table):
+                table = replace(table, columns=_of_avro_schema(client, name))
+            return table
 
     def _fill(self, future: Future[Sequence[MetastorePartition]], table: MetastoreTable) -> None:
         try:
@@ -238,6 +247,32 @@ class Metastore:
 
 def _columns(stated: Sequence[Any] | None) -> dict[str, str]:
     return {one.name.lower(): one.type for one in stated or ()}
+
+
+_AVRO_SERDE = "serde2.avro.AvroSerDe"
+
+
+def _has_avro_schema(table: MetastoreTable) -> bool:
+    """Whether a table's columns are those of an Avro schema, which its properties may change."""
+    stated = {**table.parameters, **table.serde_parameters}
+    schemas = (stated.get(f"avro.schema.{word}", "none") for word in ("literal", "url"))
+    return table.serde.endswith(_AVRO_SERDE) and any(one != "none" for one in schemas)
+
+
+def _of_avro_schema(client: Any, name: TableName) -> Mapping[str, str]:
+    """The columns that the metastore reads out of a table's schema, as Hive and Trino ask for them.
+
+    What it noted down is how they were when the table was made.
+    """
+    from hive_metastore.ttypes import MetaException
+
+    try:
+        return _columns(client.get_fields(name.database, name.table))
+    except MetaException as error:
+        raise RefusedError(
+            f"{name}: its columns are those of an Avro schema, which the metastore does not read "
+            f"({error.message}); name the table by its folder"
+        ) from error
 
 
 @contextmanager

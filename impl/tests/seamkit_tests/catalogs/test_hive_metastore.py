@@ -6,6 +6,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ from seamkit.command import main as seamkit_main
 from seamkit.jvm.machine import spark_jars
 from seamkit.tables.catalog_table import format_of, local_path
 from seamkit.tables.hive.listing import differences, unescaped
+from seamkit_tests.samples.avro_schemas import container, optional, record
 from seamkit_tests.samples.delta_tables import unpack_delta
 from seamkit_tests.samples.golden_tables import unpack_table
 from seamkit_tests.samples.hive_tables import unpack_hive
@@ -45,6 +47,7 @@ _LOGGING = Path(seamkit.__file__).parent / "jvm" / "log4j2.properties"
 _PROVIDED = {"spark.sql.sources.provider": "delta"}
 _NAME = TableName("localhost", 9083, "db", "t")
 _KEEPER = "spark.sql.partitionProvider"
+_AVRO = "org.apache.hadoop.hive"
 _TEXT = "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe"
 
 
@@ -193,6 +196,50 @@ def test_partitions_of_sparks_tables_lie_in_folders_unless_the_metastore_keeps_t
     assert table.scan(["day"], filter="k = 20").to_table().to_pylist() == [{"day": 2}]
 
 
+@pytest.mark.parametrize(
+    ("stated", "is_asked"),
+    [
+        ({"avro.schema.literal": "{}"}, True),
+        ({"avro.schema.url": "hdfs://a/b"}, True),
+        ({"avro.schema.literal": "none", "avro.schema.url": "hdfs://a/b"}, True),
+        ({"avro.schema.literal": "none"}, False),
+        ({}, False),
+    ],
+)
+@pytest.mark.parametrize("of", ["table", "serde"])
+def test_who_reads_an_avro_schema_is_asked_for_its_columns(
+    monkeypatch: pytest.MonkeyPatch, stated: dict[str, str], is_asked: bool, of: str
+) -> None:
+    """The metastore; one that reads no schemas has the columns of when the table was made alone."""
+    types = pytest.importorskip("hive_metastore.ttypes")
+
+    class Client:
+        """Of one table."""
+
+        def get_table(self, database: str, name: str) -> Any:
+            serde = types.SerDeInfo(
+                serializationLib=f"{_AVRO}.serde2.avro.AvroSerDe",
+                parameters=stated if of == "serde" else {},
+            )
+            columns = [types.FieldSchema(name="k", type="int")]
+            sd = types.StorageDescriptor(cols=columns, serdeInfo=serde)
+            own = stated if of == "table" else {}
+            return types.Table(dbName=database, tableName=name, sd=sd, parameters=own)
+
+        def get_fields(self, database: str, name: str) -> Any:
+            assert (database, name) == (_NAME.database, _NAME.table)
+            if fails:
+                raise types.MetaException("Storage schema reading not supported")
+            return [types.FieldSchema(name=one, type="int") for one in "kv"]
+
+    fails = False
+    monkeypatch.setattr("seamkit.catalogs.metastore._client", lambda *_: nullcontext(Client()))
+    assert [*Metastore().table(_NAME, 0).columns] == (["k", "v"] if is_asked else ["k"])
+    fails = True
+    with pytest.raises(RefusedError, match="schema reading") if is_asked else nullcontext():
+        assert [*Metastore().table(_NAME, 0).columns] == ["k"]
+
+
 def test_differences_are_told() -> None:
     """Names meet in lower case; what a front end makes of a type is no difference."""
     own = pa.schema(
@@ -276,7 +323,9 @@ def _java(settings: Mapping[str, str], jars: list[Path], program: str) -> list[s
         java, spark = find_java(), spark_jars()
     classes = ":".join(map(str, [*jars, spark[0].parent / "*"]))
     stated = [f"-D{name}={value}" for name, value in settings.items()]
-    return [str(java.home / "bin" / "java"), "-Xmx512m", *stated, "-cp", classes, program]
+    opened = "--add-opens=java.base/java.net=ALL-UNNAMED"  # for what Hive 2.3 does to addresses
+    command = [str(java.home / "bin" / "java"), "-Xmx512m", opened]
+    return [*command, *stated, "-cp", classes, program]
 
 
 def _wait(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
@@ -530,6 +579,26 @@ def test_columns_of_partitions_are_those_of_their_time(port: int, tmp_path: Path
         {"k": None, "v": "a", "more": None, "d": 1},
         {"k": 300, "v": "a", "more": 7, "d": 2},
     ]
+
+
+@pytest.mark.jvm
+@pytest.mark.parametrize("stated", ["literal", "url"])
+def test_columns_of_an_avro_schema_are_those_that_it_has_now(
+    stated: str, port: int, tmp_path: Path
+) -> None:
+    """`ALTER TABLE ... SET TBLPROPERTIES` changes it, and not the columns that were noted down."""
+    schema = record(k="int", s=record("s", x="long"), w=optional("string"))
+    row = {"k": 1, "s": {"x": 7}, "w": "a"}
+    folder = tmp_path / "t"
+    folder.mkdir()
+    (folder / "f").write_bytes(container(schema, [row, row | {"w": None}]))
+    (tmp_path / "schema").write_text(json.dumps(schema))
+    known = {"literal": json.dumps(schema), "url": f"file:{tmp_path}/schema"}
+    serde = (f"{_AVRO}.serde2.avro.AvroSerDe", f"{_AVRO}.ql.io.avro.AvroContainerInputFormat")
+    parameters = {f"avro.schema.{stated}": known[stated]}
+    address = _register(port, f"of_{stated}", folder, {"k": "int"}, {}, parameters, serde)
+    assert _named(address).scan().to_table().to_pylist() == [row, row | {"w": None}]
+    assert _named(address).scan(["s"], filter="w = 'a'").to_table().to_pylist() == [{"s": {"x": 7}}]
 
 
 @pytest.mark.jvm
