@@ -21,6 +21,7 @@ from seamkit.tables.table import ScanKeywords, Table, TableState
 _METASTORE = Metastore()
 _PROVIDER = "spark.sql.sources.provider"
 _KEEPER, _CATALOG = "spark.sql.partitionProvider", "catalog"
+_PROJECTED = "projection.enabled"  # of Athena and Trino
 #: How places end that are none: a metastore wants one of each table, and Spark keeps those of its
 #: sources that Hive does not know, Delta's among them, in a property of the serde.
 _NOWHERE = "-__PLACEHOLDER__"
@@ -92,6 +93,11 @@ class CatalogTable(Table):
 
     def _hive_options(self) -> dict[str, Any]:
         entry = self.entry
+        if entry.partitions and entry.parameters.get(_PROJECTED, "").lower() == "true":
+            raise RefusedError(
+                f"{entry.name}: its partitions are computed ({_PROJECTED}), and the metastore need "
+                "not know them; this is not supported"
+            )
         # Of Spark's tables the metastore knows the partitions where it says so; others lie in
         # folders by their names.
         keeper = entry.parameters.get(_KEEPER, "" if _PROVIDER in entry.parameters else _CATALOG)

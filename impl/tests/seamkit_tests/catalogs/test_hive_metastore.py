@@ -158,6 +158,25 @@ def test_tables_that_spark_keeps_in_its_own_words_are_refused_by_name(
         seamkit.open_table("hive://localhost:9083/db.t")
 
 
+@pytest.mark.parametrize("partitions", [{}, {"day": "int"}])
+@pytest.mark.parametrize("value", ["true", "TRUE", "false"])
+def test_partitions_that_are_computed_are_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, value: str, partitions: dict[str, str]
+) -> None:
+    """Athena's partition projection, and Trino's: the metastore has none, and so would the scan."""
+    projected = {"projection.enabled": value, "projection.day.type": "integer"}
+    columns, place = {"k": "int"}, str(tmp_path)
+    told = _entry(location=place, columns=columns, partitions=partitions, parameters=projected)
+    catalog = "seamkit.tables.catalog_table._METASTORE"
+    monkeypatch.setattr(f"{catalog}.table", lambda *_: told)
+    monkeypatch.setattr(f"{catalog}.partitions", lambda *_: [])
+    if partitions and value != "false":
+        with pytest.raises(RefusedError, match=r"are computed \(projection\.enabled\)"):
+            _named("hive://localhost:9083/db.t")
+    else:
+        assert _rows(_named("hive://localhost:9083/db.t")) == []
+
+
 @pytest.mark.parametrize(
     ("parameters", "days"),
     [
