@@ -191,7 +191,7 @@ class Metastore:
 
     def _ask_table(self, name: TableName) -> MetastoreTable:
         with _client(name, self._timeout_s) as client:
-            entry = client.get_table(name.database, name.table)
+            entry = _entry_of(client, name)
             sd = entry.sd
             table = MetastoreTable(
                 name,
@@ -247,6 +247,20 @@ class Metastore:
 
 def _columns(stated: Sequence[Any] | None) -> dict[str, str]:
     return {one.name.lower(): one.type for one in stated or ()}
+
+
+def _entry_of(client: Any, name: TableName) -> Any:
+    """A table's entry, in the way of Hive from 2.3 on; Hive 4.0.1 knows no other any more."""
+    from hive_metastore.ttypes import GetTableRequest
+    from thrift.Thrift import TApplicationException
+
+    try:
+        request = GetTableRequest(dbName=name.database, tblName=name.table)
+        return client.get_table_req(request).table
+    except TApplicationException as error:
+        if error.type != TApplicationException.UNKNOWN_METHOD:
+            raise
+    return client.get_table(name.database, name.table)
 
 
 _AVRO_SERDE = "serde2.avro.AvroSerDe"

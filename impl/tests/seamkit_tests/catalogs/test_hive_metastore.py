@@ -235,7 +235,7 @@ def test_who_reads_an_avro_schema_is_asked_for_its_columns(
     class Client:
         """Of one table."""
 
-        def get_table(self, database: str, name: str) -> Any:
+        def get_table_req(self, request: Any) -> Any:
             serde = types.SerDeInfo(
                 serializationLib=f"{_AVRO}.serde2.avro.AvroSerDe",
                 parameters=stated if of == "serde" else {},
@@ -243,7 +243,8 @@ def test_who_reads_an_avro_schema_is_asked_for_its_columns(
             columns = [types.FieldSchema(name="k", type="int")]
             sd = types.StorageDescriptor(cols=columns, serdeInfo=serde)
             own = stated if of == "table" else {}
-            return types.Table(dbName=database, tableName=name, sd=sd, parameters=own)
+            table = types.Table(tableName=request.tblName, sd=sd, parameters=own)
+            return types.GetTableResult(table=table)
 
         def get_fields(self, database: str, name: str) -> Any:
             assert (database, name) == (_NAME.database, _NAME.table)
@@ -257,6 +258,41 @@ def test_who_reads_an_avro_schema_is_asked_for_its_columns(
     fails = True
     with pytest.raises(RefusedError, match="schema reading") if is_asked else nullcontext():
         assert [*Metastore().table(_NAME, 0).columns] == ["k"]
+
+
+@pytest.mark.parametrize("lacks", ["get_table", "get_table_req"])
+def test_metastores_of_all_versions_are_asked(monkeypatch: pytest.MonkeyPatch, lacks: str) -> None:
+    """Hive 4.0.1 has no `get_table` any more, and has `get_table_req` since 2.3.
+
+    Another error than that is one; nobody asks again.
+    """
+    types = pytest.importorskip("hive_metastore.ttypes")
+    from thrift.Thrift import TApplicationException
+
+    class Client:
+        """Of one table, which it calls by the method that was asked for."""
+
+        def get_table(self, database: str, name: str) -> Any:
+            self._check("get_table")
+            return types.Table(dbName=database, tableName=name, tableType="get_table")
+
+        def get_table_req(self, request: Any) -> Any:
+            self._check("get_table_req")
+            assert (request.dbName, request.tblName) == (_NAME.database, _NAME.table)
+            return types.GetTableResult(table=types.Table(tableType="get_table_req"))
+
+        def _check(self, method: str) -> None:
+            if method == lacks:
+                raise TApplicationException(kind, f"Invalid method name: '{method}'")
+
+    kind = TApplicationException.UNKNOWN_METHOD
+    monkeypatch.setattr("seamkit.catalogs.metastore._client", lambda *_: nullcontext(Client()))
+    other = {"get_table": "get_table_req", "get_table_req": "get_table"}[lacks]
+    assert Metastore().table(_NAME, 0).kind == other
+    kind = TApplicationException.INTERNAL_ERROR
+    if lacks == "get_table_req":
+        with pytest.raises(TApplicationException, match="get_table_req"):
+            Metastore().table(_NAME, 0)
 
 
 def test_differences_are_told() -> None:
