@@ -167,7 +167,8 @@ class Metastore:
         with _client(name, self._timeout_s) as client:
             from hive_metastore.ttypes import TableStatsRequest
 
-            request = TableStatsRequest(dbName=name.database, tblName=name.table, colNames=columns)
+            # Of Hive and Spark: from Hive 4 on others have their own, and some want to know whose.
+            request = TableStatsRequest(name.database, name.table, columns, engine="hive")
             return list(client.get_table_statistics_req(request).tableStats or ())
 
     def _entry(self, name: TableName, max_age_s: float) -> _Kept:

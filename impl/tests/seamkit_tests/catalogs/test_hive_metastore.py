@@ -281,6 +281,10 @@ def test_metastores_of_all_versions_are_asked(monkeypatch: pytest.MonkeyPatch, l
             assert (request.dbName, request.tblName) == (_NAME.database, _NAME.table)
             return types.GetTableResult(table=types.Table(tableType="get_table_req"))
 
+        def get_table_statistics_req(self, request: Any) -> Any:
+            assert (request.dbName, request.colNames) == (_NAME.database, ["k"])
+            return types.TableStatsResult(tableStats=[request.engine])
+
         def _check(self, method: str) -> None:
             if method == lacks:
                 raise TApplicationException(kind, f"Invalid method name: '{method}'")
@@ -289,6 +293,7 @@ def test_metastores_of_all_versions_are_asked(monkeypatch: pytest.MonkeyPatch, l
     monkeypatch.setattr("seamkit.catalogs.metastore._client", lambda *_: nullcontext(Client()))
     other = {"get_table": "get_table_req", "get_table_req": "get_table"}[lacks]
     assert Metastore().table(_NAME, 0).kind == other
+    assert Metastore().statistics(_entry(columns={"k": "int"})) == ["hive"]
     kind = TApplicationException.INTERNAL_ERROR
     if lacks == "get_table_req":
         with pytest.raises(TApplicationException, match="get_table_req"):
