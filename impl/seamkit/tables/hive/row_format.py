@@ -52,6 +52,7 @@ _FORMATS = {
     "sequencefile": "sequence",
     "parquet": "parquet",
     "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe": "parquet",
+    "parquet.hive.serde.ParquetHiveSerDe": "parquet",  # before Hive had one
     "orc": "orc",
     "org.apache.hadoop.hive.ql.io.orc.OrcSerde": "orc",
     "avro": "avro",

@@ -112,6 +112,20 @@ def test_rows_of_sequence_files_by_other_serdes_are_refused(
         assert table.own.file_format == "sequence"
 
 
+@pytest.mark.parametrize("package", ["parquet.hive", "org.apache.hadoop.hive.ql.io.parquet"])
+def test_parquet_was_read_by_classes_of_its_own_before_hives(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, package: str
+) -> None:
+    """Tables that Hive 0.12 and Impala made name them."""
+    pq.write_table(pa.table({"K": pa.array([1], pa.int32())}), tmp_path / "f")
+    name = "DeprecatedParquetInputFormat" if package[0] == "p" else "MapredParquetInputFormat"
+    serde, stated = f"{package}.serde.ParquetHiveSerDe", f"{package}.{name}"
+    place, columns = str(tmp_path), {"k": "int"}
+    told = _entry(location=place, columns=columns, serde=serde, input_format=stated)
+    monkeypatch.setattr("seamkit.tables.catalog_table._METASTORE.table", lambda *_: told)
+    assert _named("hive://localhost:9083/db.t").scan().to_table().to_pylist() == [{"k": 1}]
+
+
 @pytest.mark.parametrize("spelled", ["{}", "file:{}", "file://{}"])
 def test_tables_of_spark_lie_where_their_path_says(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, spelled: str
