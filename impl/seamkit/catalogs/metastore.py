@@ -269,7 +269,7 @@ _AVRO_SERDE = "serde2.avro.AvroSerDe"
 
 def _has_avro_schema(table: MetastoreTable) -> bool:
     """Whether a table's columns are those of an Avro schema, which its properties may change."""
-    stated = {**table.parameters, **table.serde_parameters}
+    stated = {**table.serde_parameters, **table.parameters}
     schemas = (stated.get(f"avro.schema.{word}", "none") for word in ("literal", "url"))
     return table.serde.endswith(_AVRO_SERDE) and any(one != "none" for one in schemas)
 

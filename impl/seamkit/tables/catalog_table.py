@@ -88,8 +88,8 @@ class CatalogTable(Table):
 
     @property
     def _properties(self) -> dict[str, str]:
-        """Those of a Hive table, over which those of its serde lie."""
-        return {**self.entry.parameters, **self.entry.serde_parameters}
+        """Those of the serde of a Hive table, over which the table's own lie."""
+        return {**self.entry.serde_parameters, **self.entry.parameters}
 
     def _hive_options(self) -> dict[str, Any]:
         entry = self.entry
@@ -113,17 +113,14 @@ class CatalogTable(Table):
     def _folders(self) -> list[PartitionFolder]:
         """The partitions, those that are stored in another way than the table with how."""
         entry = self.entry
-        own = _file_format(entry, str(entry.name)), entry.serde_parameters
+        own = _file_format(entry, str(entry.name)), self._properties
         columns, found = [*entry.columns.items()], []
         for one in _METASTORE.partitions(entry.name, self._max_age_s):
-            stored = _file_format(one, one.location), one.serde_parameters
+            # Hive lays those of a partition's serde over the table's.
+            stored = _file_format(one, one.location), {**own[1], **one.serde_parameters}
             known: dict[str, Any] = {}
             if stored != own:
-                known = {
-                    "file_format": stored[0],
-                    # Hive lays a partition's over the table's.
-                    "properties": {**self._properties, **one.serde_parameters},
-                }
+                known = {"file_format": stored[0], "properties": stored[1]}
             # `ALTER TABLE` leaves those of partitions as they are, unless it cascades.
             if one.columns and [*one.columns.items()] != columns:
                 known["columns"] = one.columns

@@ -112,6 +112,45 @@ def test_rows_of_sequence_files_by_other_serdes_are_refused(
         assert table.own.file_format == "sequence"
 
 
+@pytest.mark.parametrize(
+    ("serde", "own", "of_partition", "rows"),
+    [
+        ({"field.delim": ","}, {"field.delim": "|"}, {"field.delim": ","}, ["a", "a|b"]),
+        ({"field.delim": ","}, {"field.delim": "|"}, {}, ["a", "a"]),
+        ({"field.delim": ","}, {}, {"field.delim": ","}, ["a|b", "a|b"]),
+        ({"field.delim": ","}, {}, {"field.delim": "|"}, ["a|b", "a"]),
+        ({}, {"field.delim": "|"}, {"escape.delim": "!"}, ["a", "a"]),
+    ],
+)
+def test_properties_lie_over_those_of_the_serde_and_below_a_partitions(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    serde: dict[str, str],
+    own: dict[str, str],
+    of_partition: dict[str, str],
+    rows: list[str],
+) -> None:
+    """Hive's `MetaStoreUtils`: `getSchema` of a table, `getPartSchemaFromTableSchema` below it."""
+    (tmp_path / "f").write_text("a|b,c\n")
+    stated, columns = "org.apache.hadoop.mapred.TextInputFormat", {"v": "string"}
+    told = _entry(
+        location=str(tmp_path),
+        input_format=stated,
+        columns=columns,
+        serde_parameters=serde,
+        parameters=own,
+    )
+    known = MetastorePartition(["1"], str(tmp_path), columns, stated, _TEXT, of_partition)
+    catalog = "seamkit.tables.catalog_table._METASTORE"
+    found: list[str] = []
+    monkeypatch.setattr(f"{catalog}.partitions", lambda *_: [known])
+    for partitions in ({}, {"day": "int"}):
+        entry = replace(told, partitions=partitions)
+        monkeypatch.setattr(f"{catalog}.table", lambda *_, e=entry: e)
+        found += _named("hive://localhost:9083/db.t").scan(["v"]).to_table()["v"].to_pylist()
+    assert found == rows
+
+
 @pytest.mark.parametrize("package", ["parquet.hive", "org.apache.hadoop.hive.ql.io.parquet"])
 def test_parquet_was_read_by_classes_of_its_own_before_hives(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, package: str
