@@ -184,7 +184,8 @@ def format_of(entry: MetastoreTable) -> str:
         raise RefusedError(f"{entry.name}: a view, which has no files to read")
     parameters = {name.lower(): value.lower() for name, value in entry.parameters.items()}
     provider = parameters.get(_PROVIDER, "")
-    if parameters.get("table_type") == "iceberg":
+    # Delta's UniForm calls its tables Iceberg's, too, and writes metadata of these some time later.
+    if parameters.get("table_type") == "iceberg" and provider != "delta":
         return "iceberg"
     if "Hoodie" in entry.input_format or provider == "hudi":
         return "hudi"

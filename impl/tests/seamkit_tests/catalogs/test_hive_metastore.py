@@ -65,6 +65,7 @@ def _entry(**how: Any) -> MetastoreTable:
         (_entry(input_format="org.apache.hudi.hadoop.HoodieParquetInputFormat"), "hudi"),
         (_entry(parameters={"spark.sql.sources.provider": "hudi"}), "hudi"),
         (_entry(parameters={"spark.sql.sources.provider": "DELTA"}), "delta"),
+        (_entry(parameters={**_PROVIDED, "table_type": "ICEBERG"}), "delta"),
         (_entry(parameters={"storage_handler": "org.apache.paimon.hive.PaimonHandler"}), "paimon"),
         (_entry(), "hive"),
     ],
