@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,15 +14,14 @@ from seambase.encodings import plain_type
 from seambase.errors import RefusedError, UsageError
 from seambase.foreign_arrow import stream_of
 from seambase.wording import counted
-from seamkit.core.memory import TrackedAllocator
 from seamkit.core.payloads import flat, size_of
-from seamkit.exchange.formats.formats import ChunkFormat
-from seamkit.exchange.logic.channel import Channel
 from seamkit.exchange.logic.messages import Bound, Chunk, Request
-from seamkit.exchange.logic.options import SinkOptions
-from seamkit.exchange.partition import DealtChunk, Partitioner, Routing
+from seamkit.exchange.partition import DealtChunk, Partitioner
 from seamkit.exchange.times import Spent
 from seamkit.serde.stream.presto import Gatherer
+
+if TYPE_CHECKING:
+    from seamkit.exchange.sink import ExchangeSink
 
 #: So that the message of a request, without its payloads, stays below what transports take.
 _CHUNKS_AT_MOST = 16_384
@@ -35,34 +34,6 @@ _ALL = -1
 _BOUND_BYTES = 1 << 19
 #: Of a batch of which a slice is counted as if it were whole.
 _SMALL_BYTES = 1 << 20
-
-
-class SharedSink(Protocol):
-    """What the drivers of a sink share; see the arguments of `ExchangeSink`."""
-
-    schema: pa.Schema
-    channels: tuple[Channel, ...]
-    routing: Routing
-    format: ChunkFormat | None
-    be_number: int
-    sender_id: int
-    batched_bytes: int
-    most_bytes: int | None
-    options: SinkOptions
-    output_columns: Sequence[str] | None
-    instances: tuple[int, ...]
-    pipeline_level_shuffle: bool
-    allocator: TrackedAllocator
-    sort: tuple[str, ...]
-
-    def lacking(self, bounded: set[int]) -> list[int]:
-        """Wait for room, or for receivers that lack rows meanwhile, but for `bounded` ones."""
-
-    def add(self, destination: int, request: Request) -> None:
-        """Put a request into the buffer, when there is room."""
-
-    def cancel(self, reason: str = ...) -> None:
-        """End without an end."""
 
 
 @dataclass
@@ -99,7 +70,7 @@ class SinkDriver:
         spent: nanoseconds by what they were spent on.
     """
 
-    def __init__(self, sink: SharedSink) -> None:
+    def __init__(self, sink: ExchangeSink) -> None:
         self._sink = sink
         self._waiting = [_Waiting() for _ in sink.channels]
         self.rows = self.dropped_rows = 0

@@ -2,7 +2,7 @@
 
 The kinds and limits are those of StarRocks' LocalExchanger (local_exchange.{h,cpp}, June 2025), as
 pure logic: no thread, no clock, no bytes. Of rows it sees hashes, and of chunks the size;
-an owner around it (`local_threads`) appends the rows of a chunk that `accept` deals, or has dealt
+an owner around it (`threads`) takes the rows of a chunk that `accept` deals, or has dealt
 them itself, and carries what `pull` gives.
 """
 
@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from seambase.errors import UsageError
-from seambase.wording import counted
 
 LocalKind = Literal[
     "partition",
@@ -142,33 +141,17 @@ class LocalExchange:
         """Whether writers must wait: at the limit already."""
         return self.waiting_bytes >= self.limit_bytes
 
-    def accept(
-        self,
-        writer: int,
-        payload: Any,
-        rows: int,
-        size_bytes: int,
-        parts: Sequence[int] | None = None,
-        keys: Sequence[Hashable] | None = None,
-    ) -> None:
-        """Take a chunk from a writer, which asked `is_full` before.
-
-        `parts` is for `partition` and `ordered-partition` the reader of each row, for
-        `key-partition` the hash of each row's key; `keys` are then the keys.
-        """
+    def accept(self, writer: int, payload: Any, rows: int, size_bytes: int) -> None:
+        """Take a chunk of a kind that hashes nothing; its writer asked `is_full` before."""
         self._check_writer(writer)
+        if self.kind in BY_HASH:
+            raise UsageError(f"rows of {self.kind} are dealt by the owner")
         if rows == 0:
             return
         self._chunks_seen += 1
         self._bytes_seen += size_bytes
-        if self.kind in ("partition", "ordered-partition"):
-            self._by_rows(payload, rows, size_bytes, self._checked(parts, rows))
-        elif self.kind == "key-partition":
-            self._by_keys(payload, rows, size_bytes, self._checked(parts, rows, hashes=True), keys)
-        elif self.kind == "adaptive-passthrough" and self._few_chunks():
-            turns = [(self._turn + row) % len(self._readers) for row in range(rows)]
-            self._turn = (self._turn + rows) % len(self._readers)
-            self._by_rows(payload, rows, size_bytes, turns)
+        if self.kind == "adaptive-passthrough" and self._few_chunks():
+            self._by_rows(payload, rows, size_bytes)
         else:
             for reader in self._whole(writer):
                 self._give(reader, LocalChunk(payload, None, rows, size_bytes))
@@ -193,17 +176,6 @@ class LocalExchange:
         """Until more than half as many chunks came as there are readers, rows are dealt."""
         return self._chunks_seen <= len(self._readers) // 2
 
-    def _checked(
-        self, parts: Sequence[int] | None, rows: int, *, hashes: bool = False
-    ) -> Sequence[int]:
-        if parts is None or len(parts) != rows:
-            raise UsageError(
-                f"a chunk of {counted(rows, 'row')} has {counted(len(parts or ()), 'part')}"
-            )
-        if not hashes and any(not 0 <= part < len(self._readers) for part in parts):
-            raise UsageError(f"there are readers 0 to {len(self._readers) - 1}")
-        return parts
-
     def _whole(self, writer: int) -> Iterable[int]:
         """Readers of a chunk that goes whole."""
         count = len(self._readers)
@@ -220,41 +192,18 @@ class LocalExchange:
         self._turn = found + 1
         return [found]
 
-    def _by_rows(self, payload: Any, rows: int, size_bytes: int, parts: Sequence[int]) -> None:
-        dealt: dict[int, list[int]] = {}
-        for row, part in enumerate(parts):
-            dealt.setdefault(part, []).append(row)
-        self._deal(payload, rows, size_bytes, list(dealt.items()))
-
-    def _by_keys(
-        self,
-        payload: Any,
-        rows: int,
-        size_bytes: int,
-        hashes: Sequence[int],
-        keys: Sequence[Hashable] | None,
-    ) -> None:
-        if keys is None or len(keys) != rows:
-            raise UsageError(
-                f"a chunk of {counted(rows, 'row')} has {counted(len(keys or ()), 'key')}"
-            )
-        by_key: dict[Hashable, list[int]] = {}
-        for row, key in enumerate(keys):
-            by_key.setdefault(key, []).append(row)
-        count = len(self._readers)
-        dealt = [(hashes[numbers[0]] % count, numbers) for numbers in by_key.values()]
-        self._deal(payload, rows, size_bytes, dealt)
-
-    def _deal(
-        self, payload: Any, rows: int, size_bytes: int, dealt: Sequence[tuple[int, list[int]]]
-    ) -> None:
-        """Give rows out; the bytes of a chunk are shared among them without a rest."""
-        given, counted = 0, 0
-        for reader, numbers in dealt:
-            counted += len(numbers)
-            share = size_bytes * counted // rows - given
+    def _by_rows(self, payload: Any, rows: int, size_bytes: int) -> None:
+        """Rows in turns; the bytes of a chunk are shared among them without a rest."""
+        count, turn = len(self._readers), self._turn
+        self._turn = (turn + rows) % count
+        given, before = 0, 0
+        for first in range(min(count, rows)):
+            numbers = tuple(range(first, rows, count))
+            before += len(numbers)
+            share = size_bytes * before // rows - given
             given += share
-            self._give(reader, LocalChunk(payload, tuple(numbers), len(numbers), share))
+            chunk = LocalChunk(payload, numbers, len(numbers), share)
+            self._give((turn + first) % count, chunk)
 
     def _give(self, number: int, chunk: LocalChunk) -> None:
         reader = self._readers[number]

@@ -9,7 +9,14 @@ import pytest
 
 from seambase.errors import UsageError
 from seamkit.exchange import driver as driver_module
-from seamkit.exchange.local.logic import KINDS, LocalExchange, LocalKind, LocalOptions
+from seamkit.exchange.local.logic import (
+    BY_HASH,
+    KINDS,
+    DealtRows,
+    LocalExchange,
+    LocalKind,
+    LocalOptions,
+)
 from seamkit.exchange.partition import DealtChunk, PartitionRule
 from seamkit.exchange.sink import Routing
 from seamkit.exchange.transports.local import LocalChannel
@@ -22,19 +29,18 @@ from seamkit_tests.samples.exchange_samples import (
     sink_to,
 )
 
-_BY_ROWS = ("partition", "ordered-partition", "key-partition")
-
-
 def _accept(exchange: LocalExchange, writer: int, rows: list[int], readers: int) -> None:
     """Hand over a chunk whose rows are numbers; a row's part is its rest by the readers."""
-    if exchange.kind == "key-partition":
-        extra: dict[str, Any] = {"parts": rows, "keys": [row % 5 for row in rows]}
-        extra["parts"] = extra["keys"]
-    elif exchange.kind in _BY_ROWS:
-        extra = {"parts": [row % readers for row in rows]}
-    else:
-        extra = {}
-    exchange.accept(writer, rows, len(rows), 10 * len(rows), **extra)
+    if exchange.kind not in BY_HASH:
+        exchange.accept(writer, rows, len(rows), 10 * len(rows))
+        return
+    keys = 5 if exchange.kind == "key-partition" else readers
+    parts = [[row for row in rows if row % keys == key] for key in range(keys)]
+    exchange.accept_dealt(writer, [_dealt(key % readers, own) for key, own in enumerate(parts) if own])
+
+
+def _dealt(reader: int, rows: list[int], size_bytes: int | None = None) -> DealtRows:
+    return DealtRows(reader, rows, len(rows), size_bytes or 10 * len(rows))
 
 
 def _rows(chunks: Any) -> list[int]:
@@ -121,15 +127,15 @@ def test_adaptive_deals_rows_until_chunks_are_many() -> None:
 def test_a_partition_waits_for_a_chunk_of_rows() -> None:
     """Rows leave at chunk_size, at the end, or when four fifths of a driver's bytes wait."""
     exchange = LocalExchange("partition", 2, 1, LocalOptions(100, chunk_size=4))
-    exchange.accept(0, [1, 2, 3], 3, 30, parts=[0, 0, 0])
+    exchange.accept_dealt(0, [_dealt(0, [1, 2, 3])])
     assert not exchange.has_output(0)
-    exchange.accept(1, [4], 1, 10, parts=[0])
+    exchange.accept_dealt(1, [_dealt(0, [4])])
     assert exchange.has_output(0)
     assert _rows(exchange.pull(0)) == [1, 2, 3, 4]
-    exchange.accept(0, [5], 1, 80, parts=[0])
+    exchange.accept_dealt(0, [_dealt(0, [5], 80)])
     assert exchange.has_output(0)
     assert _rows(exchange.pull(0)) == [5]
-    exchange.accept(0, [6], 1, 10, parts=[0])
+    exchange.accept_dealt(0, [_dealt(0, [6])])
     assert not exchange.has_output(0)
     exchange.end()
     exchange.end()
@@ -164,14 +170,17 @@ def test_a_reader_that_needs_no_more_holds_nothing() -> None:
         (lambda: LocalExchange("nothing", 1, 1), "unknown local exchange"),  # type: ignore[arg-type]
         (lambda: LocalExchange("broadcast", 0, 1), "at least one writer"),
         (lambda: LocalOptions(0), "1 or more"),
-        (lambda: LocalExchange("partition", 1, 1).accept(0, [1], 1, 1), "has 0 parts"),
-        (lambda: LocalExchange("partition", 1, 1).accept(0, [1], 1, 1, [1]), "readers 0 to 0"),
-        (lambda: LocalExchange("key-partition", 1, 1).accept(0, [1], 1, 1, [7]), "has 0 keys"),
+        (lambda: LocalExchange("partition", 1, 1).accept(0, [1], 1, 1), "dealt by the owner"),
+        (
+            lambda: LocalExchange("partition", 1, 1).accept_dealt(0, [_dealt(1, [1])]),
+            "readers 0 to 0",
+        ),
+        (lambda: LocalExchange("broadcast", 1, 1).accept_dealt(0, []), "deals by itself"),
         (lambda: LocalExchange("broadcast", 1, 1).accept(1, [1], 1, 1), "writer 1 is none"),
     ],
 )
 def test_what_cannot_be_is_refused(work: Any, says: str) -> None:
-    """Unknown kinds, nobody to read, parts and keys that do not fit."""
+    """Unknown kinds, nobody to read, rows that are dealt by the wrong side or to nobody."""
     with pytest.raises(UsageError, match=says):
         work()
 
