@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from typing import ClassVar, Protocol, TypedDict
+from typing import ClassVar
 
 from seambase.errors import InputError, UsageError
 from seamkit.exchange.logic.channel import OnAnswer, OnFailure
@@ -42,32 +42,8 @@ def announcement(be_number: int) -> Request:
     return Request(be_number, 0)
 
 
-class Server(Protocol):
-    """Takes requests for the exchanges of a process.
-
-    Attributes:
-        address: where it listens, with the port that was found.
-        errors: what peers did wrong, a sentence each; the first thousand.
-    """
-
-    address: str
-    errors: list[str]
-
-    def close(self) -> None:
-        """Stop listening and drop every connection. Repeatable."""
-
-
-class ServerOptions(TypedDict, total=False):
-    """Options of every server; see `RequestServer`."""
-
-    tls: ServerTls | None
-    most_bytes: int
-    beat_seconds: float
-    silence_seconds: float
-
-
-class RequestServer:
-    """What servers of a network have in common.
+class Server(ABC):
+    """Takes requests for the exchanges of a process; what servers of a network have in common.
 
     Args:
         registry: where exchanges are known.
@@ -78,7 +54,13 @@ class RequestServer:
         beat_seconds: how often clients are shown that the server lives, or asked whether they do.
         silence_seconds: a sender that says nothing for so long, though it has all its answers, is
             given up; looked at every `beat_seconds`. Its announcement is due in 10 seconds.
+
+    Attributes:
+        address: where it listens, with the port that was found.
+        errors: what peers did wrong, a sentence each; the first thousand.
     """
+
+    address: str
 
     #: `most_bytes` where none is given.
     most_bytes_at_most: ClassVar[int]
@@ -101,6 +83,10 @@ class RequestServer:
         self._silence_seconds = silence_seconds
         self.errors: list[str] = []
         self._closed = False
+
+    @abstractmethod
+    def close(self) -> None:
+        """Stop listening and drop every connection. Repeatable."""
 
 
 class OpenRequests:
@@ -140,15 +126,6 @@ def join(thread: threading.Thread | None) -> None:
     """Wait for a thread that is about to end, unless it is this one."""
     if thread is not None and thread is not threading.current_thread():
         thread.join(SECONDS_TO_GREET)
-
-
-class ChannelOptions(TypedDict, total=False):
-    """Options of every channel over a network; see `RequestChannel`."""
-
-    tls: ClientTls | None
-    most_bytes: int
-    silence_seconds: float
-    rpc_http_min_size: int
 
 
 class RequestChannel(ABC):

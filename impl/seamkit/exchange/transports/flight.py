@@ -14,7 +14,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, Unpack
+from typing import Any
 
 import pyarrow as pa
 
@@ -28,8 +28,7 @@ from seamkit.exchange.transports.base import (
     MESSAGE_BYTES_AT_MOST,
     SECONDS_TO_GREET,
     Arrivals,
-    RequestServer,
-    ServerOptions,
+    Server,
     note,
 )
 from seamkit.exchange.transports.flight_channel import (
@@ -96,7 +95,7 @@ class _Replies:
             self._over.set()
 
 
-class FlightServer(RequestServer):
+class FlightServer(Server):
     """Takes requests from streams and delivers them to a registry.
 
     Flight gives each stream a thread; one more shows its client that the server lives. A stream
@@ -104,7 +103,7 @@ class FlightServer(RequestServer):
     and its thread stays until the client goes or its connection ends. So streams have a bound.
 
     What a request has is looked at after it has arrived: Flight's own bound is 2 GiB. Beyond
-    `most_streams` one is refused. See `RequestServer`.
+    `most_streams` one is refused. See `Server`.
     """
 
     most_bytes_at_most = FLIGHT_BYTES_AT_MOST
@@ -115,7 +114,7 @@ class FlightServer(RequestServer):
         address: str,
         *,
         most_streams: int = _MOST_STREAMS,
-        **options: Unpack[ServerOptions],
+        **options: Any,
     ) -> None:
         super().__init__(registry, address, **options)
         self._most_streams = most_streams

@@ -10,7 +10,7 @@ import struct
 import threading
 import time
 from collections.abc import Sequence
-from typing import Any, Unpack
+from typing import Any
 
 import pyarrow as pa
 
@@ -24,7 +24,6 @@ from seamkit.exchange.transports.address import Address, read_pem
 from seamkit.exchange.transports.base import (
     HELLO,
     SECONDS_TO_GREET,
-    ChannelOptions,
     OpenRequests,
     RequestChannel,
     announcement,
@@ -102,7 +101,7 @@ class FlightChannel(RequestChannel):
     most_bytes_at_most = FLIGHT_BYTES_AT_MOST
     broken_by = (pa.ArrowException, OSError)
 
-    def __init__(self, address: str, exchange: int, **options: Unpack[ChannelOptions]) -> None:
+    def __init__(self, address: str, exchange: int, **options: Any) -> None:
         self._flight = flight()
         super().__init__(address, exchange, **options)
         self._heard = 0.0

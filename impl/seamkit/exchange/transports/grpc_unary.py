@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import Future
-from typing import Any, Unpack
+from typing import Any
 
 from seambase.errors import InputError, UnavailableError
 from seambase.extras import needs
@@ -33,11 +33,9 @@ from seamkit.exchange.transports.base import (
     SECONDS_TO_GREET,
     SILENCE_SECONDS,
     Arrivals,
-    ChannelOptions,
     OpenRequests,
     RequestChannel,
-    RequestServer,
-    ServerOptions,
+    Server,
     announcement,
     note,
 )
@@ -113,14 +111,12 @@ class _Sender:
         return self._heard + silence_seconds - time.monotonic()
 
 
-class GrpcServer(RequestServer):
-    """Takes requests from gRPC calls and delivers them to a registry; see `RequestServer`."""
+class GrpcServer(Server):
+    """Takes requests from gRPC calls and delivers them to a registry; see `Server`."""
 
     most_bytes_at_most = _MOST_BYTES
 
-    def __init__(
-        self, registry: SourceRegistry, address: str, **options: Unpack[ServerOptions]
-    ) -> None:
+    def __init__(self, registry: SourceRegistry, address: str, **options: Any) -> None:
         self._grpc = _grpc()
         super().__init__(registry, address, **options)
         # What follows belongs to the loop's thread.
@@ -340,7 +336,7 @@ class GrpcChannel(RequestChannel):
     most_bytes_at_most = _MOST_BYTES
     broken_by = (ValueError,)  # what grpcio raises over a channel that is closed
 
-    def __init__(self, address: str, exchange: int, **options: Unpack[ChannelOptions]) -> None:
+    def __init__(self, address: str, exchange: int, **options: Any) -> None:
         self._grpc = _grpc()
         super().__init__(address, exchange, **options)
         self._channel: Any = None

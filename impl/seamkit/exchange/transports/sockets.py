@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Unpack
+from typing import Any
 
 from seambase.errors import InputError, UnavailableError
 from seamkit.core.memory import TrackedAllocator
@@ -24,11 +24,9 @@ from seamkit.exchange.transports.base import (
     SECONDS_TO_GREET,
     SILENCE_SECONDS,
     Arrivals,
-    ChannelOptions,
     OpenRequests,
     RequestChannel,
-    RequestServer,
-    ServerOptions,
+    Server,
     announcement,
     join,
     note,
@@ -51,8 +49,8 @@ _MOST_CONNECTIONS = 1024
 _SECONDS_TO_RECOVER = 0.05
 
 
-class SocketServer(RequestServer):
-    """Takes requests from sockets; see `RequestServer`.
+class SocketServer(Server):
+    """Takes requests from sockets; see `Server`.
 
     A peer beyond `most_connections` is dropped.
     """
@@ -65,7 +63,7 @@ class SocketServer(RequestServer):
         address: str,
         *,
         most_connections: int = _MOST_CONNECTIONS,
-        **options: Unpack[ServerOptions],
+        **options: Any,
     ) -> None:
         super().__init__(registry, address, **options)
         self._context = None if self._tls is None else self._tls.context()
@@ -210,7 +208,7 @@ class SocketChannel(RequestChannel):
     most_bytes_at_most = _MOST_BYTES
     broken_by = (OSError,)
 
-    def __init__(self, address: str, exchange: int, **options: Unpack[ChannelOptions]) -> None:
+    def __init__(self, address: str, exchange: int, **options: Any) -> None:
         super().__init__(address, exchange, **options)
         self._connection: Connection | None = None
         self._listener: threading.Thread | None = None
