@@ -38,9 +38,7 @@ from seamkit.exchange.sink import ExchangeSink
 from seamkit.exchange.sorted_senders import MergingReader, SortedMerge
 from seamkit.exchange.source import ExchangeSource, SourceRegistry
 from seamkit.exchange.transports import local
-from seamkit.exchange.transports.base import (
-    Server,
-)
+from seamkit.exchange.transports.base import Server
 from seamkit.exchange.transports.by_name import TRANSPORTS, serve
 
 #: Transports by which rows stay in their process.

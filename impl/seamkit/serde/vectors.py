@@ -118,3 +118,23 @@ def plain_arrays(
         else:
             arrays.append(column.array() if isinstance(column, BiasVector) else column)
     return arrays
+
+
+def fits(given: pa.DataType, wanted: pa.DataType) -> bool:
+    """Whether the core writes a type from arrays of another; encodings and offsets may differ."""
+    while pa.types.is_dictionary(given) or pa.types.is_run_end_encoded(given):
+        given = given.value_type
+    if given == wanted:
+        return True
+    large = {pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}
+    if given in large:
+        return bool(large[given] == wanted)
+    if pa.types.is_list(wanted) and (pa.types.is_list(given) or pa.types.is_large_list(given)):
+        return fits(given.value_type, wanted.value_type)
+    if pa.types.is_map(wanted) and pa.types.is_map(given):
+        keys = fits(given.key_type, wanted.key_type)
+        return keys and fits(given.item_type, wanted.item_type)
+    if pa.types.is_struct(wanted) and pa.types.is_struct(given):
+        same = [field.name for field in given] == [field.name for field in wanted]
+        return same and all(fits(g.type, w.type) for g, w in zip(given, wanted, strict=True))
+    return False

@@ -16,7 +16,7 @@ from seamkit.core._seam import ffi, lib
 from seamkit.core.border import made
 from seamkit.core.memory import TrackedAllocator
 from seamkit.serde.selection import Rows
-from seamkit.serde.vectors import Columns, plain_arrays
+from seamkit.serde.vectors import Columns, fits, plain_arrays
 
 _SHORT_DIGITS = 18
 # Kinds of the core by the type's word, with their bytes.
@@ -144,7 +144,7 @@ class PageSchema:
     @staticmethod
     def check_type(field: SerdeField, given: pa.DataType, wanted: pa.DataType) -> None:
         """Compare one column's type."""
-        if not _fits(given, wanted):
+        if not fits(given, wanted):
             raise UsageError(
                 f"column {field.name!r}: {field.type} is written from Arrow's {_in_words(wanted)}, "
                 f"not from {_in_words(given)}: cast it"
@@ -180,27 +180,6 @@ def _in_words(type_: pa.DataType) -> str:
     """A type in words; extensions of one name differ in their storage."""
     over = f" over {type_.storage_type}" if isinstance(type_, pa.BaseExtensionType) else ""
     return f"{type_}{over}"
-
-
-def _fits(given: pa.DataType, wanted: pa.DataType) -> bool:
-    """Whether the core can write `wanted` from arrays of `given`."""
-    while pa.types.is_dictionary(given) or pa.types.is_run_end_encoded(given):
-        given = given.value_type
-    if given == wanted:
-        return True
-    large = {pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}
-    if given in large:
-        return bool(large[given] == wanted)
-    lists = (pa.types.is_list, pa.types.is_large_list)
-    if pa.types.is_list(wanted) and any(is_list(given) for is_list in lists):
-        return _fits(given.value_type, wanted.value_type)
-    if pa.types.is_map(wanted) and pa.types.is_map(given):
-        keys = _fits(given.key_type, wanted.key_type)
-        return keys and _fits(given.item_type, wanted.item_type)
-    if pa.types.is_struct(wanted) and pa.types.is_struct(given):
-        same = [field.name for field in given] == [field.name for field in wanted]
-        return same and all(_fits(g.type, w.type) for g, w in zip(given, wanted, strict=True))
-    return False
 
 
 def has_nulls(array: pa.Array) -> bool:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from seambase.serde import SerdeField
 from seamkit.core._seam import ffi, lib
-from seamkit.core.border import address, check, new_array, new_error
+from seamkit.core.border import address, check, exported_schema, made, new_array, new_error
 from seamkit.core.memory import Block, TrackedAllocator
 from seamkit.serde.compression import Skipper, compress
 from seamkit.serde.presto.layout import (
@@ -107,18 +107,9 @@ class PageWriter:
         schema, array = self._export(batch)
         if self.options.layout == "preserve":
             self._heed_layout(batch)
-        out = ffi.new("struct seam_presto_writer **")
-        code = lib.seam_presto_writer_new(
-            self._allocator.pointer,
-            self._schema.program,
-            schema,
-            array,
-            self._settings,
-            out,
-            self._error,
-        )
-        check(code, self._error)
-        writer = ffi.gc(out[0], lib.seam_presto_writer_free)
+        make, free = lib.seam_presto_writer_new, lib.seam_presto_writer_free
+        given = self._allocator.pointer, self._schema.program, schema, array, self._settings
+        writer = made(ffi.new("struct seam_presto_writer **"), make, free, *given)
         chosen = Selections(selections, batch.num_rows)
         n = len(selections)
         sizes = ffi.new("int64_t[]", max(n, 1))
@@ -129,9 +120,7 @@ class PageWriter:
     def _export(self, batch: pa.RecordBatch) -> tuple[Any, Any]:
         array = new_array()
         if self._last is None or self._last[0] != batch.schema:
-            pointer = ffi.gc(ffi.new("struct ArrowSchema *"), lib.seam_schema_release)
-            batch.schema._export_to_c(address(pointer))
-            self._last = (batch.schema, pointer)
+            self._last = (batch.schema, exported_schema(batch.schema))
         batch._export_to_c(address(array))
         return self._last[1], array
 

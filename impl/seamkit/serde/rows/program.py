@@ -13,6 +13,7 @@ from seambase.types import SerdeType, parse_schema, schema_of
 from seambase.wording import counted
 from seamkit.core._seam import ffi, lib
 from seamkit.core.border import call
+from seamkit.serde.vectors import fits
 
 # Levels of columns that the core follows, below the row itself (SEAM_NODE_DEPTH).
 _DEEPEST = 63
@@ -117,7 +118,7 @@ class RowProgram:
                 f"{len(self.fields)} are stated"
             )
         for field, wanted, given in zip(self.fields, self.schema, batch.schema, strict=True):
-            if not _same(given.type, wanted.type):
+            if not fits(given.type, wanted.type):
                 raise UsageError(
                     f"column {field.name!r}: {field.type} is {wanted.type} in Arrow, "
                     f"the batch has {given.type}; cast it"
@@ -133,29 +134,3 @@ def _parts(name: str, type_: SerdeType) -> list[tuple[str, SerdeType, bool]]:
         return [(f"{name}.key", key, False), (f"{name}.value", value, True)]
     pairs = zip(type_.names, type_.children, strict=True)
     return [(f"{name}.{field}", child, True) for field, child in pairs]
-
-
-def _same(given: pa.DataType, wanted: pa.DataType) -> bool:
-    """Whether a type is the one wanted, encodings and widths of offsets aside."""
-    if pa.types.is_dictionary(given) or pa.types.is_run_end_encoded(given):
-        return _same(given.value_type, wanted)
-    if pa.types.is_list(wanted):
-        large = pa.types.is_large_list(given)
-        return (large or pa.types.is_list(given)) and _same(given.value_type, wanted.value_type)
-    if pa.types.is_map(wanted):
-        return (
-            pa.types.is_map(given)
-            and _same(given.key_type, wanted.key_type)
-            and _same(given.item_type, wanted.item_type)
-        )
-    if pa.types.is_struct(wanted):
-        return (
-            pa.types.is_struct(given)
-            and [f.name for f in given] == [f.name for f in wanted]
-            and all(_same(a.type, b.type) for a, b in zip(given, wanted, strict=True))
-        )
-    if pa.types.is_string(wanted):
-        return bool(pa.types.is_string(given) or pa.types.is_large_string(given))
-    if pa.types.is_binary(wanted):
-        return bool(pa.types.is_binary(given) or pa.types.is_large_binary(given))
-    return bool(given == wanted)
