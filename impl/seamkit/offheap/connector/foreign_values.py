@@ -31,21 +31,11 @@ class ArrowValue(PlainValue):
         """Whether the scalar is null."""
         return not self.item.is_valid
 
-    def get_boolean(self) -> bool:
+    def get_byte(self) -> Any:
         """The scalar as Python's."""
-        return self.item.as_py()  # type: ignore[no-any-return]
+        return self.item.as_py()
 
-    def get_byte(self) -> int:
-        """The scalar as Python's."""
-        return self.item.as_py()  # type: ignore[no-any-return]
-
-    get_short = get_int = get_long = get_byte
-
-    def get_double(self) -> float:
-        """The scalar as Python's."""
-        return self.item.as_py()  # type: ignore[no-any-return]
-
-    get_float = get_double
+    get_boolean = get_short = get_int = get_long = get_double = get_float = get_byte
 
     def get_string_bytes(self) -> bytes:
         """The bytes of a string, which are UTF-8 already."""

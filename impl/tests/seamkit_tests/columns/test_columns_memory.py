@@ -11,7 +11,8 @@ import pytest
 from seambase.errors import InputError, RefusedError, UsageError
 from seamkit.core.border import NativeMemoryError
 from seamkit.core.memory import HostMemory, TrackedAllocator
-from seamkit.offheap.columns.decode import column_values, slots
+from seamkit.offheap.columns.decode import slots
+from seamkit_tests.samples.column_values import column_values
 from seamkit.offheap.columns.table import OffHeapTable
 from seamkit.offheap.columns.types import UNKNOWN, parse
 from seamkit.offheap.engine.columns import EngineSchema, fill

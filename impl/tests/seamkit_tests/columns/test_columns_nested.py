@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from seambase.errors import InputError, RefusedError
 from seamkit.core.memory import TrackedAllocator
-from seamkit.offheap.columns.decode import column_values, slots
+from seamkit.offheap.columns.decode import slots
+from seamkit_tests.samples.column_values import column_values
 from seamkit.offheap.columns.table import OffHeapTable
 from seamkit.offheap.columns.types import UNKNOWN, ColumnType, parse
 from seamkit.offheap.engine.columns import EngineSchema, fill

@@ -11,7 +11,8 @@ from seambase.errors import InputError, RefusedError, UsageError
 from seambench_impl.peers.spark.columns import SparkBatch
 from seambench_impl.peers.spark.rows import SparkJvmSerde
 from seamkit.core.memory import TrackedAllocator
-from seamkit.offheap.columns.decode import column_values, slots
+from seamkit.offheap.columns.decode import slots
+from seamkit_tests.samples.column_values import column_values
 from seamkit.offheap.columns.table import OffHeapTable
 from seamkit.offheap.columns.types import UNKNOWN, ColumnType, Kind, arrow_type, parse
 from seamkit.offheap.engine.columns import EngineSchema, fill

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from seambase.errors import InputError, RefusedError, UsageError
 from seamkit.core.memory import TrackedAllocator
-from seamkit.offheap.columns.decode import Slot, column_values, slots
+from seamkit.offheap.columns.decode import Slot, slots
+from seamkit_tests.samples.column_values import column_values
 from seamkit.offheap.columns.types import ColumnType, Kind, arrow_type, parse
 from seamkit.offheap.connector.foreign_values import ArrowValue
 from seamkit.offheap.connector.generator import GeneratorScanner

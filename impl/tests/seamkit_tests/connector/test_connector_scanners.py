@@ -18,7 +18,8 @@ import pytest
 
 from seambase.errors import InputError, RefusedError, UsageError
 from seamkit.core.memory import TrackedAllocator
-from seamkit.offheap.columns.decode import column_values, slots
+from seamkit.offheap.columns.decode import slots
+from seamkit_tests.samples.column_values import column_values
 from seamkit.offheap.columns.types import UNKNOWN, ColumnType, Kind, parse
 from seamkit.offheap.connector.factory import connector_scanner, register, scanner_class
 from seamkit.offheap.connector.foreign_values import PandasValue
