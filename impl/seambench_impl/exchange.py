@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import tempfile
 import threading
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -19,9 +17,7 @@ from seambase.wording import counted
 from seambench import __version__
 from seambench.contracts.common import Kind, Stage
 from seambench.contracts.exchange import (
-    ExchangeReceiver,
     ExchangeRequest,
-    ExchangeSender,
     ListeningReceiver,
     OpenExchange,
     RemoteSender,
@@ -214,18 +210,14 @@ class SeambenchExchange:
     def open(self, request: ExchangeRequest) -> OpenExchange:
         """Make receivers, servers and senders; see `seambench.contracts.exchange.Exchange`."""
         check_request(request)
-        if request.transport == THREADS:
-            return OpenPair(self, [self] * request.receivers, request)
-        opened = _Open(request)
-        self._count(opened.allocators)
-        return opened
+        return OpenPair(self, [self] * request.receivers, request)
 
     def listen(self, request: ExchangeRequest, address: str) -> ListeningReceiver:
         """One receiving side; see `seambench.contracts.exchange.Distributed`."""
         check_request(request)
         if request.transport == THREADS:
             return LocalReceiver(request)
-        listening = _Listening(request, address)
+        listening = _Receiver(request, address)
         self._count(listening.allocators)
         return listening
 
@@ -241,7 +233,7 @@ class SeambenchExchange:
         remote = (
             LocalSender(request, rule_of(request), sender, addresses)
             if request.transport == THREADS
-            else _Remote(request, sender, addresses)
+            else _Sender(request, sender, addresses)
         )
         self._count(remote.allocators)
         return remote
@@ -254,54 +246,6 @@ class SeambenchExchange:
     def live_blocks(self) -> int:
         """Blocks of memory that exchanges of this object still hold."""
         return sum(one.counters().live_blocks for one in self._allocators)
-
-
-class _Open:
-    """Both sides of one exchange in this process."""
-
-    def __init__(self, request: ExchangeRequest) -> None:
-        self._stack = contextlib.ExitStack()
-        owner = TrackedAllocator()
-        self.allocators = [owner]
-        bound = format_of(request, owner)
-        try:
-            self._ends = [_Receiver(request, bound, owner) for _ in range(request.receivers)]
-            addresses = self._serve(request)
-            senders = [self._sender(request, n, bound, addresses) for n in range(request.senders)]
-        except BaseException:
-            self.close()
-            raise
-        self.receivers: Sequence[ExchangeReceiver] = self._ends
-        self.senders: Sequence[ExchangeSender] = senders
-        self.allocators += [sender.sink.allocator for sender in senders]
-
-    def _serve(self, request: ExchangeRequest) -> Sequence[str]:
-        if request.transport == WITHIN:
-            return [self._announced(local.made_up_address(), end) for end in self._ends]
-        folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="seam"))
-        found = []
-        for number, receiver in enumerate(self._ends):
-            address = f"unix:{Path(folder) / str(number)}"
-            server = serve(request.transport, receiver.registry, address)
-            self._stack.callback(server.close)
-            found.append(self._announced(server.address, receiver))
-        return found
-
-    def _announced(self, address: str, receiver: _Receiver) -> str:
-        receiver.announce(address)
-        self._stack.callback(local.withdraw, address)
-        return address
-
-    def _sender(
-        self, request: ExchangeRequest, number: int, bound: Any, addresses: Sequence[str]
-    ) -> _Sender:
-        sink = _sink(request, number, bound, addresses)
-        self._stack.callback(sink.close)
-        return _Sender(request, number, sink, self._ends)
-
-    def close(self) -> None:
-        """End what still runs. Repeatable."""
-        self._stack.close()
 
 
 def _sink(
@@ -337,19 +281,17 @@ def _channel(request: ExchangeRequest, address: str) -> Channel:
 class _Sender:
     """One sending side: a sink and its drivers."""
 
-    def __init__(
-        self,
-        request: ExchangeRequest,
-        number: int,
-        sink: ExchangeSink,
-        receivers: Sequence[_Receiver],
-    ) -> None:
-        self.sink = sink
+    def __init__(self, request: ExchangeRequest, number: int, addresses: Sequence[str]) -> None:
+        within = request.transport == WITHIN or request.pass_through
+        registries = [local.find_local(address) for address in addresses if within]
+        self._here = [registry for registry in registries if registry is not None]
+        owner = TrackedAllocator()
+        self.sink = _sink(request, number, format_of(request, owner), addresses)
+        self.allocators = [owner, self.sink.allocator]
         self._number = number
-        self._drivers = [sink.driver() for _ in range(request.writers)]
+        self._drivers = [self.sink.driver() for _ in range(request.writers)]
         self._open = set(range(request.writers))
         self._lock = threading.Lock()
-        self._receivers = receivers
 
     def write(self, batch: pa.RecordBatch, driver: int = 0) -> None:
         """Send a batch on its way."""
@@ -371,16 +313,24 @@ class _Sender:
         return self.sink.counters()
 
     def cancel(self, reason: str) -> None:
-        """Send nothing more, and tell the receivers, as whoever runs the query would."""
+        """Send nothing more; receivers lose this sender with its connections."""
         self.sink.cancel(reason)
-        for receiver in self._receivers:
-            receiver.source.lose(self._number, reason)
+        self.sink.close()
+        for registry in self._here:
+            registry.lose(_EXCHANGE, self._number, reason)
+
+    def close(self) -> None:
+        """Give up what was not answered, and every connection. Repeatable."""
+        self.cancel("the sender was closed")
 
 
 class _Receiver:
-    def __init__(
-        self, request: ExchangeRequest, bound: ChunkFormat | None, owner: TrackedAllocator
-    ) -> None:
+    """One receiving side behind an address."""
+
+    def __init__(self, request: ExchangeRequest, address: str) -> None:
+        owner = TrackedAllocator()
+        self.allocators = [owner]
+        bound = format_of(request, owner)
         ordered = request.order != "none"
         queues = request.drivers * (request.senders if ordered else 1)
         self._ordered, self._drivers = ordered, request.drivers
@@ -389,8 +339,16 @@ class _Receiver:
             MergingReader(self.source, self._merge(request, owner), driver, request.drivers)
             for driver in range(request.drivers if request.order == "merge" else 0)
         ]
-        self.registry = SourceRegistry()
-        self.registry.register(_EXCHANGE, self.source)
+        registry = SourceRegistry()
+        registry.register(_EXCHANGE, self.source)
+        self._server: Server | None = None
+        if request.transport == WITHIN:
+            self.address = local.made_up_address()
+        else:
+            self._server = serve(request.transport, registry, address)
+            self.address = self._server.address
+        self.source.be_instance(local.instance_at(self.address))
+        local.announce(self.address, registry)
 
     @staticmethod
     def _merge(request: ExchangeRequest, owner: TrackedAllocator) -> SortedMerge:
@@ -402,11 +360,6 @@ class _Receiver:
     def counters(self) -> Mapping[str, int]:
         """See `seambench.contracts.exchange.Counted`."""
         return self.source.counters()
-
-    def announce(self, address: str) -> None:
-        """Be found at an address, by senders of this process too."""
-        self.source.be_instance(local.instance_at(address))
-        local.announce(address, self.registry)
 
     def read(self, driver: int = 0, timeout: float | None = None) -> pa.RecordBatch | None:
         """The next batch of a driver."""
@@ -420,22 +373,6 @@ class _Receiver:
         """Give up."""
         self.source.cancel(reason)
 
-
-class _Listening(_Receiver):
-    """One receiving side behind an address."""
-
-    def __init__(self, request: ExchangeRequest, address: str) -> None:
-        owner = TrackedAllocator()
-        self.allocators = [owner]
-        super().__init__(request, format_of(request, owner), owner)
-        self._server: Server | None = None
-        if request.transport == WITHIN:
-            self.address = local.made_up_address()
-        else:
-            self._server = serve(request.transport, self.registry, address)
-            self.address = self._server.address
-        self.announce(self.address)
-
     def close(self) -> None:
         """Stop listening, and drop what nobody has read. Repeatable."""
         local.withdraw(self.address)
@@ -443,27 +380,3 @@ class _Listening(_Receiver):
         self.source.wait_answered(_SECONDS_TO_ANSWER)
         if self._server is not None:
             self._server.close()
-
-
-class _Remote(_Sender):
-    """One sending side that knows its receivers by their addresses."""
-
-    def __init__(self, request: ExchangeRequest, number: int, addresses: Sequence[str]) -> None:
-        within = request.transport == WITHIN or request.pass_through
-        registries = [local.find_local(address) for address in addresses if within]
-        self._here = [registry for registry in registries if registry is not None]
-        owner = TrackedAllocator()
-        sink = _sink(request, number, format_of(request, owner), addresses)
-        super().__init__(request, number, sink, ())
-        self.allocators = [owner, self.sink.allocator]
-
-    def cancel(self, reason: str) -> None:
-        """Send nothing more; receivers lose this sender with its connections."""
-        self.sink.cancel(reason)
-        self.sink.close()
-        for registry in self._here:
-            registry.lose(_EXCHANGE, self._number, reason)
-
-    def close(self) -> None:
-        """Give up what was not answered, and every connection. Repeatable."""
-        self.cancel("the sender was closed")
