@@ -15,8 +15,15 @@ import typing
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, Union
 
-_SEQUENCES = (abc.Sequence, list)
-_SETS = (frozenset, abc.Set)
+#: Which of Python's collections stand for each that an annotation states.
+_COLLECTIONS: Mapping[Any, tuple[type, ...]] = {
+    abc.Collection: (list, tuple, frozenset, dict),
+    abc.Sequence: (list, tuple),
+    list: (list,),
+    tuple: (tuple,),
+    abc.Set: (frozenset,),
+    frozenset: (frozenset,),
+}
 
 
 @functools.cache
@@ -88,23 +95,16 @@ def _holds(value: object, origin: Any, arguments: tuple[Any, ...]) -> bool:
         return isinstance(value, dict) and all(
             fits(k, arguments[0]) and fits(v, arguments[1]) for k, v in value.items()
         )
-    if origin is abc.Collection:
-        kinds_ = (list, tuple, frozenset, dict)
-        return isinstance(value, kinds_) and all(fits(one, arguments[0]) for one in value)
-    if origin in _SETS:
-        return isinstance(value, frozenset) and all(fits(one, arguments[0]) for one in value)
     if origin is tuple and not (len(arguments) == 2 and arguments[1] is ...):
         return (
             isinstance(value, tuple)
             and len(value) == len(arguments)
             and all(fits(one, hint) for one, hint in zip(value, arguments, strict=True))
         )
-    if origin is tuple:
-        return isinstance(value, tuple) and all(fits(one, arguments[0]) for one in value)
-    if origin in _SEQUENCES:
-        kinds = list if origin is list else (list, tuple)
-        return isinstance(value, kinds) and all(fits(one, arguments[0]) for one in value)
-    raise TypeError(f"{origin} is no type that plans are made of")
+    if origin not in _COLLECTIONS:
+        raise TypeError(f"{origin} is no type that plans are made of")
+    kinds = _COLLECTIONS[origin]
+    return isinstance(value, kinds) and all(fits(one, arguments[0]) for one in value)
 
 
 def _is_a(value: object, kind: Any) -> bool:

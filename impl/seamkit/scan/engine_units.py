@@ -69,10 +69,7 @@ class EngineShare:
     ) -> Iterator[EngineFiles]:
         """What the engine's reader reads; for masks, and for what is read instead, it asks later.
 
-        Args:
-            context: what reads lend.
-            threads: units at once.
-            by_us: the rows of some units, as we read them.
+        `by_us` gives the rows of some units as we read them.
         """
         for files, units in self.reads:
             if units[0][0].changes is not None:
@@ -95,14 +92,10 @@ def engine_share(
 ) -> EngineShare:
     """Split a plan. Every unit without changes has the footers of its files here read.
 
-    Args:
-        plan: the units.
-        columns: those that the scan hands out.
-        matches: what keyed events do to their files, for an engine that can leave out rows which
-            are gone; None for one that cannot. The footers of units with changes are read, too.
-        by_query: the engine may be given files some of whose columns only we read: it asks once
-            for all columns of a query, so that we know before it reads whose rows there are to be.
-        threads: footers that are read at once.
+    `matches` says what keyed events do to their files, for an engine that can leave out rows which
+    are gone, and then footers of units with changes are read, too; None for one that cannot.
+    `by_query`: it may be given files some of whose columns only we read, as it asks once for all
+    columns of a query, so that we know before it reads whose rows there are to be.
     """
     schema = pa.schema([plan.schema.field(name) for name in columns])
     reads: dict[tuple[bool, object], tuple[EngineFiles, list[str], list[FileOfUnit]]] = {}
@@ -170,18 +163,9 @@ def masked_unit(
     """Split one unit: a file for an engine's reader, which of its rows are gone, and what is left.
 
     All of it stays with us where a filter leaves it out, or leaves out row groups by their keys: an
-    engine would have us look at all keys of the file.
-
-    Args:
-        unit: of any kind.
-        schema: all columns of the table.
-        shown: the columns that are handed out.
-        condition: of rows; None for all.
-        context: what the read lends.
-
-    Returns:
-        None where all stays with us. The unit that is left has the rows that the file does not
-        hold; None where the file holds all.
+    engine would have us look at all keys of the file. `schema` has all columns of the table,
+    `shown` those that are handed out. The unit that is left has the rows that the file does not
+    hold; None where it holds all.
     """
     files = _files_of(unit, shown, masks=True)
     tested = filter_columns(condition, schema)
@@ -269,14 +253,7 @@ def _key(files: EngineFiles) -> object:
 
 
 class MaskedFiles:
-    """Which rows of some files are gone, as an engine asks for it.
-
-    Args:
-        files: in the order in which the engine reads them.
-        matches: which rows of files are gone.
-        context: what the reads lend.
-        threads: units at once.
-    """
+    """Which rows of some files are gone, in the order in which an engine reads them."""
 
     def __init__(
         self, files: Sequence[FileOfUnit], matches: UnitMatches, context: ReadContext, threads: int

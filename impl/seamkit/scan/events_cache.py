@@ -242,11 +242,8 @@ class EventsCache:
     Threads may share it. Events that fill each other's gaps are not kept, nor are those of which a
     condition left some out: whoever asks for them again gets all. Those used longest ago give way
     to others. Changes that can tell by what files they are made, and that these are the same as
-    before, are shared with all scans of the process; others are kept by this object.
-
-    Args:
-        most_bytes: what this object may keep itself.
-        shared: what scans share; None to share nothing.
+    before, go to what all scans of the process share, unless nothing is `shared`; others are kept
+    by this object, up to `most_bytes`.
     """
 
     def __init__(self, most_bytes: int = CACHE_BYTES, shared: Kept | None = None) -> None:
@@ -417,14 +414,9 @@ class UnitMatches:
             return found
 
     def gone(self, unit: ReadUnit, context: ReadContext) -> Sequence[Bits] | None:
-        """For each file of a unit which of its rows are gone.
+        """For each file of a unit which of its rows are gone; None where its events fill gaps.
 
-        Args:
-            unit: its changes are `ChangedRows`, a mask, or runs of which one row of a key is left.
-            context: what the read lends.
-
-        Returns:
-            None where the unit's events fill gaps, so that all of its rows come from us.
+        Its changes are `ChangedRows`, a mask, or runs of which one row of a key is left.
         """
         with self._alone_with(unit.changes):
             known = self.events.gone(unit)

@@ -46,13 +46,7 @@ class Gone(ABC):
 
 
 class GoneRows(Gone):
-    """The positions of a mask, checked once, and looked at for ranges of rows.
-
-    Args:
-        positions: of the rows that are gone.
-        num_rows: of the file.
-        source: the file, for messages.
-    """
+    """The positions of a mask, checked once, and looked at for ranges of rows of a file."""
 
     is_known = True
 
@@ -90,13 +84,8 @@ class GoneByKey(Gone):
     """Rows whose keys some deletes name, worked out row group by row group when first asked for.
 
     The keys of a row group are read apart from its other columns: nothing more of it is read where
-    all of its rows are gone.
-
-    Args:
-        reader: the file.
-        keys: sets of key columns, each with what tells which rows are gone by them.
-        mask: rows that are gone by position.
-        batch_rows: of keys that are looked at in one go.
+    all of its rows are gone. `keys` are sets of key columns, each with what tells which rows are
+    gone by them; so many keys as `batch_rows` are looked at in one go.
     """
 
     is_known = False
@@ -152,12 +141,9 @@ class GoneByKey(Gone):
 
 
 class RowRemover:
-    """Takes the rows of a mask out of batches of one schema.
+    """Takes the rows of a mask out of batches of one schema, in which texts may be dictionaries.
 
-    Args:
-        gone: the mask.
-        schema: of the batches that come out; texts may come in as dictionaries.
-        allocator: owner of columns that are not changed in place.
+    The allocator owns columns that are not changed in place.
     """
 
     def __init__(self, gone: Gone, schema: pa.Schema, allocator: TrackedAllocator) -> None:
@@ -167,12 +153,9 @@ class RowRemover:
         self._exported = ExportedBatch(self._nothing)
 
     def left(self, batch: pa.RecordBatch, begin: int) -> pa.RecordBatch:
-        """The rows of a batch that are left.
+        """The rows that are left of a batch, the first of which is at `begin` in the file.
 
-        Args:
-            batch: rows of the file from `begin` on. Its buffers belong to this call, as those of
-                `assemble` do.
-            begin: position of its first row in the file.
+        Its buffers belong to this call, as those of `assemble` do.
         """
         end = begin + batch.num_rows
         if not batch.num_columns:
@@ -184,11 +167,7 @@ class RowRemover:
 
 
 class SharedMask:
-    """What is gone of one file, for the tasks that read it; positions are loaded once.
-
-    Args:
-        changes: a mask, or one of keys; a unit with other changes is not read natively.
-    """
+    """What is gone of one file, for the tasks that read it; positions are loaded once."""
 
     def __init__(self, changes: Changes) -> None:
         assert isinstance(changes, Mask | KeyMask)

@@ -318,14 +318,7 @@ def _left(file: UnitFile, changes: Runs) -> npt.NDArray[np.bool_]:
 def gone_of_runs(
     unit: ReadUnit, changes: Runs, schema: pa.Schema, context: ReadContext
 ) -> list[npt.NDArray[np.bool_]]:
-    """For each file of a unit which of its rows are none of the merged ones.
-
-    Args:
-        unit: the unit.
-        changes: its runs, of which one row of a key is left.
-        schema: all columns of the table.
-        context: what the read lends.
-    """
+    """For each file of a unit of runs which of its rows are none of the merged ones."""
     batch_rows = max(_LEAST_ROWS, DEFAULT_BATCH_ROWS // len(changes.runs))
     return _Winners(unit, changes, schema, [], batch_rows, context, Share()).gone()
 
