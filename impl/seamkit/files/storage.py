@@ -21,7 +21,7 @@ import re
 import stat
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -129,28 +129,6 @@ class FileStatus:
     size_bytes: int | None
 
 
-class _Files(Protocol):
-    """What a kind of storage can do; paths are full ones, a missing file is a FileNotFoundError."""
-
-    parallel: int
-
-    def entries(self, folder: str) -> list[tuple[str, int | None]]: ...
-
-    def exists(self, path: str) -> bool: ...
-
-    def identity(self, _folder: str) -> object: ...
-
-    def file_identity(self, path: str) -> Hashable | None: ...
-
-    def read(self, path: str, _up_to: int) -> bytes: ...
-
-    def map(self, path: str) -> pa.Buffer: ...
-
-    def open(self, path: str) -> pa.NativeFile: ...
-
-    def modified_millis(self, path: str) -> int: ...
-
-
 class Storage:
     """The folder of a table, local or wherever fsspec reaches.
 
@@ -183,7 +161,7 @@ class Storage:
         ranges: Ranges | None = None,
         allow: Sequence[str] = (),
     ) -> None:
-        self._files: _Files
+        self._files: _LocalFiles | RemoteFiles
         self.bound, self.is_strict = Bound(), False
         self._options, self._retry, self._ranges = dict(options or {}), retry, ranges
         self._allow, self._home = _checked_allow(allow), _host(root)
@@ -410,6 +388,8 @@ def kept_of_each(
 
 
 class _LocalFiles:
+    """Files of this machine, asked as `RemoteFiles` are: by full paths, a missing one a FileNotFoundError."""
+
     parallel = 4
 
     def entries(self, folder: str) -> list[tuple[str, int | None]]:

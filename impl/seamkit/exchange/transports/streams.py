@@ -14,7 +14,7 @@ import ssl
 import struct
 import threading
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from seamkit.core._seam import lib
 from seamkit.core.payloads import flat, to_c
@@ -22,32 +22,10 @@ from seamkit.core.payloads import flat, to_c
 _TLS_BYTES_AT_ONCE = 1 << 18  # while these are encrypted nothing is received
 
 
-class Stream(Protocol):
-    """A connection. Methods raise OSError; TimeoutError when the bound on waiting is passed."""
-
-    def bound(self, receiving_seconds: float, sending_seconds: float) -> None:
-        """Set how long a call may wait without any byte getting through."""
-
-    def receive(self, targets: Sequence[memoryview], *, whole: bool = False) -> int:
-        """Fill the beginning of the targets, in order; the number of bytes, 0 at the stream's end.
-
-        `whole`: rather wait until all targets are full than return with less; less may come.
-        """
-
-    def send(self, payloads: Sequence[Any]) -> None:
-        """Send all of it, one after the other; see `seamkit.core.payloads`."""
-
-    def hang_up(self) -> None:
-        """End both directions and wake whoever waits. Repeatable, from any thread."""
-
-    def close(self) -> None:
-        """Give the socket back; by the thread that receives. Whoever sends fails."""
-
-
 class PlainStream:
-    """A connected, blocking socket as it is.
+    """A connected, blocking socket as it is. The kernel keeps the bounds: no call asks first.
 
-    The kernel keeps the bounds, so that nothing is asked before each call.
+    Methods raise OSError; TimeoutError when the bound on waiting is passed.
     """
 
     def __init__(self, sock: socket.socket) -> None:
@@ -55,7 +33,7 @@ class PlainStream:
         self._sending = threading.Lock()  # the number of a socket that is closed is given away
 
     def bound(self, receiving_seconds: float, sending_seconds: float) -> None:
-        """See `Stream`."""
+        """Set how long a call may wait without any byte getting through."""
         for option, seconds in (
             (socket.SO_RCVTIMEO, receiving_seconds),
             (socket.SO_SNDTIMEO, sending_seconds),
@@ -66,14 +44,20 @@ class PlainStream:
             )
 
     def receive(self, targets: Sequence[memoryview], *, whole: bool = False) -> int:
-        """See `Stream`; the kernel collects what is wanted whole, in one call."""
+        """Fill the beginning of the targets, in order; the number of bytes, 0 at the stream's end.
+
+        `whole`: rather wait until all targets are full than return with less; less may come.
+        """
         try:
             return self._sock.recvmsg_into(targets, 0, socket.MSG_WAITALL if whole else 0)[0]
         except BlockingIOError as error:
             raise TimeoutError("nothing came in time") from error
 
     def send(self, payloads: Sequence[Any]) -> None:
-        """See `Stream`; nothing is joined, and the interpreter's lock is not held."""
+        """Send all of it, one after the other; see `seamkit.core.payloads`.
+
+        Nothing is joined, and the interpreter's lock is not held.
+        """
         pieces, count, _kept = to_c(payloads)
         with self._sending:
             if self._sock.fileno() < 0:
@@ -85,11 +69,11 @@ class PlainStream:
             raise OSError(code, os.strerror(code))
 
     def hang_up(self) -> None:
-        """See `Stream`."""
+        """End both directions and wake whoever waits. Repeatable, from any thread."""
         _shut_down(self._sock)
 
     def close(self) -> None:
-        """See `Stream`."""
+        """Give the socket back; by the thread that receives. Whoever sends fails."""
         _shut_down(self._sock)
         with self._sending:
             self._sock.close()
@@ -105,7 +89,7 @@ class TlsStream:
         self._seconds = {select.POLLIN: 0.0, select.POLLOUT: 0.0}
 
     def bound(self, receiving_seconds: float, sending_seconds: float) -> None:
-        """See `Stream`."""
+        """See `PlainStream`."""
         self._seconds = {select.POLLIN: receiving_seconds, select.POLLOUT: sending_seconds}
 
     def receive(
@@ -114,7 +98,7 @@ class TlsStream:
         *,
         whole: bool = False,  # noqa: ARG002 - a record at a time is what there is
     ) -> int:
-        """See `Stream`; one of the targets at most."""
+        """See `PlainStream`; one of the targets at most."""
         while True:
             try:
                 with self._turn:
@@ -125,7 +109,7 @@ class TlsStream:
                 self._wait(select.POLLOUT)
 
     def send(self, payloads: Sequence[Any]) -> None:
-        """See `Stream`."""
+        """See `PlainStream`."""
         for payload in payloads:
             rest = memoryview(flat(payload)).cast("B")
             while len(rest):
@@ -142,12 +126,12 @@ class TlsStream:
                 self._wait(select.POLLOUT)
 
     def hang_up(self) -> None:
-        """See `Stream`."""
+        """See `PlainStream`."""
         with self._turn:
             _shut_down(self._sock)
 
     def close(self) -> None:
-        """See `Stream`."""
+        """See `PlainStream`."""
         with self._turn:
             self._sock.close()
 
@@ -161,6 +145,10 @@ class TlsStream:
             raise TimeoutError(
                 "nothing came in time" if event == select.POLLIN else "nothing was taken in time"
             )
+
+
+Stream = PlainStream | TlsStream
+"""A connection."""
 
 
 def _shut_down(sock: socket.socket) -> None:

@@ -15,7 +15,6 @@ from seamkit.core.border import concat_batches
 from seamkit.files.columns import FoundReader, Source
 from seamkit.files.reader import FileReader
 from seamkit.files.roaring import Positions
-from seamkit.files.roaring import Positions as Rows
 from seamkit.scan.runs_path import row_kinds
 from seamkit.scan.units import ReadContext, ReadPlan, ReadUnit
 from seamkit.tables.paimon.metadata.schemas import KIND, ROW_KIND, SYSTEM
@@ -51,7 +50,7 @@ def _find_column(where: str, wanted: pa.Field) -> Source:
     return Source(wanted, SYSTEM.field(KIND), pa.int8(), partial(_words, where), has_ranges=False)
 
 
-def _words(where: str, column: pa.Array | None, positions: Rows) -> pa.Array:
+def _words(where: str, column: pa.Array | None, positions: Positions) -> pa.Array:
     del positions
     assert column is not None
     return pa.array(_WORDS).take(pa.array(row_kinds(column, where)))
