@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, tzinfo
 from itertools import islice
 from operator import itemgetter
@@ -29,7 +29,6 @@ class RowScanner(ConnectorScanner):
         nested: dotted paths of the parts asked for; by default all.
         zone: of the clocks that show timestamps with a zone.
         allocator: where all memory comes from; a new one without limit by default.
-        on_close: called once the scanner closes, for what stands behind `rows`.
     """
 
     def __init__(
@@ -43,7 +42,6 @@ class RowScanner(ConnectorScanner):
         nested: Sequence[str] = (),
         zone: tzinfo = UTC,
         allocator: TrackedAllocator | None = None,
-        on_close: Callable[[], None] | None = None,
     ) -> None:
         trees = [parse(kind) if isinstance(kind, str) else kind for kind in types]
         known = dict(zip(fields, trees, strict=True))
@@ -55,7 +53,6 @@ class RowScanner(ConnectorScanner):
         sources = [known.get(name, column) for name, column in zip(wanted, chosen, strict=True)]
         super().__init__(wanted, chosen, fetch_size, allocator, sources=sources, zone=zone)
         self.rows: Iterator[Sequence[Any]] = iter(rows)
-        self._on_close = on_close
         self._width = len(fields)
         places = {name: i for i, name in enumerate(fields)}
         self._places = [places[name] for name in wanted if name in places]
@@ -65,10 +62,7 @@ class RowScanner(ConnectorScanner):
         """Nothing to do: the rows are there."""
 
     def close(self) -> None:
-        """Tell whoever stands behind the rows, once."""
-        call, self._on_close = self._on_close, None
-        if call is not None:
-            call()
+        """Nothing to do: whoever made the rows has what stands behind them."""
 
     def chunk_rows(self) -> int:
         """Most rows of the chunk to come; never 0, which would tell the end."""
