@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -90,6 +91,40 @@ def validity(nulls: np.ndarray[Any, Any] | None) -> pa.Buffer | None:
     if nulls is None:
         return None
     return pa.py_buffer(np.packbits(~nulls, bitorder="little"))
+
+
+def stored_as(kind: pa.DataType) -> pa.DataType:
+    """The type of the values that arrays of a type have: that below an extension."""
+    return kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind
+
+
+def dressed(storage: pa.Array, kind: pa.DataType) -> pa.Array:
+    """An array of a type, of what arrays of it have."""
+    is_plain = not isinstance(kind, pa.BaseExtensionType)
+    return storage if is_plain else pa.ExtensionArray.from_storage(kind, storage)
+
+
+def struct_of(
+    names: Sequence[str], fields: Sequence[pa.Array], rows: int, mask: pa.Buffer | None
+) -> pa.Array:
+    """Structs of fields, which may be null where the structs are."""
+    parts = zip(names, fields, strict=True)
+    kind = pa.struct([pa.field(name, field.type) for name, field in parts])
+    return pa.Array.from_buffers(kind, rows, [mask], children=fields)
+
+
+def spans_of(
+    parts: Sequence[pa.Array], rows: int, mask: pa.Buffer | None, offsets: Any
+) -> pa.Array:
+    """Lists of elements, or maps of keys and values: rows from an offset to the next one."""
+    buffers = [mask, pa.py_buffer(offsets)]
+    if len(parts) == 1:
+        kind = pa.list_(parts[0].type)
+        return pa.Array.from_buffers(kind, rows, buffers, children=parts)
+    kind = pa.map_(parts[0].type, parts[1].type)
+    entry = pa.struct([kind.key_field, kind.item_field])
+    entries = pa.Array.from_buffers(entry, len(parts[0]), [None], children=parts)
+    return pa.Array.from_buffers(kind, rows, buffers, children=[entries])
 
 
 def _of_runs(array: Any) -> Any:

@@ -16,11 +16,15 @@ import pyarrow.compute as pc
 from seambase.errors import InputError, RefusedError, UsageError
 from seambase.types import SerdeType, arrow_type
 from seambench_impl.peers.arrow_parts import (
+    dressed,
     elements_of,
     flat,
     null_flags,
     offsets_of,
     span_offsets,
+    spans_of,
+    stored_as,
+    struct_of,
     take,
     validity,
     words_of,
@@ -103,7 +107,7 @@ class BlockWriter:
         }
         if type_.kind in nested:
             return nested[type_.kind](type_, array)
-        if not array.type.equals(_storage(type_)):
+        if not array.type.equals(stored_as(arrow_type(type_))):
             raise UsageError(f"an Arrow array of {array.type} does not hold Presto's {type_.text}")
         return self._text(array) if _width(type_) == 0 else self._numbers(type_, array)
 
@@ -237,7 +241,8 @@ class BlockReader:
         return None if flags is None else np.array(flags, dtype=np.bool_)
 
     def _flat(self, type_: SerdeType, block: Any, rows: int) -> pa.Array:
-        target, storage = arrow_type(type_), _storage(type_)
+        target = arrow_type(type_)
+        storage = stored_as(target)
         if type_.kind == "unknown":
             nulls = self._nulls(block)
             if rows and (nulls is None or not nulls.all()):
@@ -258,9 +263,7 @@ class BlockReader:
             array = pa.array(values, pa.bool_(), mask=nulls)
         else:
             array = pa.Array.from_buffers(storage, rows, [mask, self._words(type_, block, width)])
-        if isinstance(target, pa.BaseExtensionType):
-            return pa.ExtensionArray.from_storage(target, array)
-        return array
+        return dressed(array, target)
 
     def _words(self, type_: SerdeType, block: Any, width: int) -> pa.Buffer:
         if type_.kind == "time":  # 8 bytes in Presto, 4 in Arrow
@@ -291,10 +294,7 @@ class BlockReader:
         columnar = self._columnar(block, "ColumnarArray")
         offsets = self._offsets(columnar, rows)
         elements = self.read(type_.children[0], columnar.getElementsBlock())
-        buffers = [validity(self._nulls(block)), offsets]
-        return _valid(
-            pa.Array.from_buffers(pa.list_(elements.type), rows, buffers, children=[elements])
-        )
+        return _valid(spans_of([elements], rows, validity(self._nulls(block)), offsets))
 
     def _map(self, type_: SerdeType, block: Any, rows: int) -> pa.Array:
         columnar = self._columnar(block, "ColumnarMap")
@@ -303,20 +303,11 @@ class BlockReader:
         if flat(keys).null_count:  # Arrow would end the process
             raise InputError("a map has a null key")
         values = self.read(type_.children[1], columnar.getValuesBlock())
-        target = pa.map_(keys.type, values.type)
-        entries = pa.Array.from_buffers(
-            pa.struct([target.key_field, target.item_field]),
-            len(keys),
-            [None],
-            children=[keys, values],
-        )
-        buffers = [validity(self._nulls(block)), offsets]
-        return _valid(pa.Array.from_buffers(target, rows, buffers, children=[entries]))
+        return _valid(spans_of([keys, values], rows, validity(self._nulls(block)), offsets))
 
     @staticmethod
-    def _offsets(columnar: Any, rows: int) -> pa.Buffer:
-        offsets = [int(columnar.getOffset(row)) for row in range(rows + 1)]
-        return pa.py_buffer(np.array(offsets, np.int32))
+    def _offsets(columnar: Any, rows: int) -> np.ndarray[Any, Any]:
+        return np.array([int(columnar.getOffset(row)) for row in range(rows + 1)], np.int32)
 
     def _row(self, type_: SerdeType, block: Any, rows: int) -> pa.Array:
         columnar = self._columnar(block, "ColumnarRow")
@@ -327,18 +318,10 @@ class BlockReader:
         if nulls is not None:  # fields lack the null rows: spread them out
             places = pa.array(np.cumsum(~nulls) - 1, pa.int32(), mask=nulls)
             fields = [take(field, places) for field in fields]
-        names = zip(type_.names, fields, strict=True)
-        target = pa.struct([pa.field(name, field.type) for name, field in names])
-        return pa.Array.from_buffers(target, rows, [validity(nulls)], children=fields)
+        return struct_of(type_.names, fields, rows, validity(nulls))
 
 
 def _valid(array: pa.Array) -> pa.Array:
     """The array, unless its offsets lead nowhere: Arrow's own functions would follow them."""
     array.validate(full=True)
     return array
-
-
-def _storage(type_: SerdeType) -> pa.DataType:
-    """The Arrow type whose values the block of a type takes as they are."""
-    target = arrow_type(type_)
-    return target.storage_type if isinstance(target, pa.BaseExtensionType) else target

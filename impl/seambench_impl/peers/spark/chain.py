@@ -14,14 +14,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from seambase.errors import UsageError
+from seambase.errors import InputError, UsageError
 from seambase.types import SerdeType, arrow_type
 from seambench_impl.peers.arrow_parts import (
+    dressed,
     elements_of,
     flat,
     null_flags,
     offsets_of,
     span_offsets,
+    spans_of,
+    stored_as,
+    struct_of,
     validity,
     words_of,
 )
@@ -187,19 +191,24 @@ def _require(type_: SerdeType, array: Any) -> None:
         if right and type_.kind == "struct":
             right = array.type.num_fields == len(type_.children)
     else:
-        target = arrow_type(type_)
-        right = array.type == (
-            target.storage_type if isinstance(target, pa.BaseExtensionType) else target
-        )
+        right = array.type == stored_as(arrow_type(type_))
     if not right:
         raise UsageError(f"an Arrow array of {array.type} does not hold Spark's {type_.text}")
 
 
-def chain_arrays(address: int, words: int, types: Sequence[SerdeType]) -> list[pa.Array]:
-    """Arrow arrays of a chain's columns; they own copies."""
-    chain = iter(_copy(address, words, np.int64).tolist())
-    rows = next(chain)
-    return [_array(type_, rows, chain) for type_ in types]
+def chain_arrays(java: Any, types: Sequence[SerdeType]) -> list[pa.Array]:
+    """Arrow arrays of the columns of a chain that Java made, which is freed; they own copies."""
+    try:
+        chain = iter(_copy(int(java.address), int(java.words), np.int64).tolist())
+        rows = next(chain)
+        arrays = [_array(type_, rows, chain) for type_ in types]
+        for array in arrays:  # Spark looks into no text
+            array.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise InputError(f"Spark reads what has no meaning: {error}") from error
+    finally:
+        java.free()
+    return arrays
 
 
 def _copy(address: int, count: int, dtype: Any) -> np.ndarray[Any, Any]:
@@ -213,16 +222,16 @@ def _array(type_: SerdeType, rows: int, chain: Iterator[int]) -> pa.Array:
         next(chain)
         return pa.nulls(rows)
     target = arrow_type(type_)
-    storage = target.storage_type if isinstance(target, pa.BaseExtensionType) else target
+    storage = stored_as(target)
     flags = _copy(next(chain), rows, np.int8) != 0
     mask = validity(flags) if flags.any() else None
     if form in (LIST, MAP):
-        return _spans(type_, rows, mask, chain)
+        offsets = _copy(next(chain), rows + 1, np.int32)
+        parts = [_array(child, int(offsets[-1]), chain) for child in type_.children]
+        return spans_of(parts, rows, mask, offsets)
     if form == STRUCT:
         fields = [_array(child, rows, chain) for child in type_.children]
-        names = zip(type_.names, fields, strict=True)
-        struct = pa.struct([pa.field(name, field.type) for name, field in names])
-        return pa.Array.from_buffers(struct, rows, [mask], children=fields)
+        return struct_of(type_.names, fields, rows, mask)
     if form == INTERVAL:
         parts = [_copy(next(chain), rows, _DTYPES[width]) for width in (4, 4, 8)]
         fields = [
@@ -237,22 +246,7 @@ def _array(type_: SerdeType, rows: int, chain: Iterator[int]) -> pa.Array:
         array = pa.Array.from_buffers(storage, rows, buffers)
     else:
         array = _fixed(type_, storage, rows, (flags, mask), next(chain))
-    if isinstance(target, pa.BaseExtensionType):
-        return pa.ExtensionArray.from_storage(target, array)
-    return array
-
-
-def _spans(type_: SerdeType, rows: int, mask: pa.Buffer | None, chain: Iterator[int]) -> pa.Array:
-    offsets = _copy(next(chain), rows + 1, np.int32)
-    children = [_array(child, int(offsets[-1]), chain) for child in type_.children]
-    buffers = [mask, pa.py_buffer(offsets)]
-    if type_.kind == "array":
-        target = pa.list_(children[0].type)
-        return pa.Array.from_buffers(target, rows, buffers, children=children)
-    target = pa.map_(children[0].type, children[1].type)
-    fields = pa.struct([target.key_field, target.item_field])
-    entries = pa.Array.from_buffers(fields, int(offsets[-1]), [None], children=children)
-    return pa.Array.from_buffers(target, rows, buffers, children=[entries])
+    return dressed(array, target)
 
 
 def _fixed(

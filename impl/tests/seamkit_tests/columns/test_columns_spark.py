@@ -8,15 +8,15 @@ import pyarrow as pa
 import pytest
 
 from seambase.errors import InputError, RefusedError, UsageError
-from seambench_impl.peers.spark.columns import SparkBatch
 from seambench_impl.peers.spark.rows import SparkJvmSerde
 from seamkit.core.memory import TrackedAllocator
 from seamkit.offheap.columns.decode import slots
-from seamkit_tests.samples.column_values import column_values
 from seamkit.offheap.columns.table import OffHeapTable
 from seamkit.offheap.columns.types import UNKNOWN, ColumnType, Kind, arrow_type, parse
 from seamkit.offheap.engine.columns import EngineSchema, fill
+from seamkit_tests.samples.column_values import column_values
 from seamkit_tests.samples.lacking import OrSkipped
+from seamkit_tests.samples.spark_batch import SparkBatch
 
 pytestmark = pytest.mark.jvm
 

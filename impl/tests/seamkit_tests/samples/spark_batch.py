@@ -181,11 +181,7 @@ class SparkBatch:
     def to_arrow(self) -> pa.RecordBatch:
         """The rows as Spark's getters give them (time as seconds in a double)."""
         types = [_spark_type(column) for column in self.types]
-        chain = self._chain(forms_of(types))
-        try:
-            arrays = chain_arrays(int(chain.address), int(chain.words), types)
-        finally:
-            chain.free()
+        arrays = chain_arrays(self._chain(forms_of(types)), types)
         return batch_of(arrays, self.names, self.num_rows)
 
     def to_unsafe_rows(self) -> bytes:
