@@ -58,7 +58,7 @@ def _class_path() -> list[Path]:
 
 
 def _loader(name: str, parts: list[Path]) -> JniLoader:
-    classes = JavaClasses.of_jars(name, parts, case_classes())
+    classes = JavaClasses(name, parts, case_classes())
     for part in parts:
         compiled = any(part.rglob("*.class")) if part.is_dir() else True
         if not compiled and any(part.rglob("*.java")):

@@ -4,9 +4,6 @@ There can be one JVM in a process, and it cannot be started again, so it is star
 any engine: each engine's jars get a class loader of their own, whose only parent is Java's platform
 loader. Engines that want different versions of one library thus live side by side, and jars can be
 added while the JVM runs.
-
-Java sources of ours are compiled at run time by Janino, the compiler inside Spark's jars: a user
-needs neither a JDK nor files built beforehand.
 """
 
 from __future__ import annotations
@@ -19,7 +16,7 @@ import importlib.util
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from seambase.errors import RefusedError, SeambenchError, UnavailableError
 from seambase.extras import not_installed
@@ -118,6 +115,11 @@ def _require_open(jpype: Any) -> None:
             )
 
 
+def platform_loader() -> Any:
+    """The class loader of Java's own classes alone."""
+    return start().JClass("java.lang.ClassLoader").getPlatformClassLoader()
+
+
 def java_failure(error: BaseException) -> str:
     """What a Java exception says, with its cause, in one line."""
     parts: list[str] = []
@@ -131,23 +133,24 @@ def java_failure(error: BaseException) -> str:
 
 
 class JavaClasses:
-    """The classes of an engine that one class loader (`java.lang.ClassLoader`) finds."""
+    """An engine's classes, in jars or folders, in a class loader of their own below the parent's.
 
-    def __init__(self, name: str, loader: Any) -> None:
+    Attributes:
+        loader: a `java.lang.ClassLoader`.
+    """
+
+    def __init__(
+        self, name: str, jars: Sequence[Path], parent: JavaClasses | None = None
+    ) -> None:
         self.name = name
+        self.jars = jars
         self.jpype = start()
-        self.loader = loader
-
-    @classmethod
-    def of_jars(cls, name: str, jars: Sequence[Path], parent: JavaClasses | None = None) -> Self:
-        """An engine's classes, in jars or folders, in a new class loader of their own."""
-        jpype = start()
-        file, url = jpype.JClass("java.io.File"), jpype.JClass("java.net.URL")
+        file, url = self.jpype.JClass("java.io.File"), self.jpype.JClass("java.net.URL")
         urls = [file(str(jar)).toURI().toURL() for jar in jars]
-        platform = jpype.JClass("java.lang.ClassLoader").getPlatformClassLoader()
-        above = platform if parent is None else parent.loader
-        loader = jpype.JClass("java.net.URLClassLoader")(jpype.JArray(url)(urls), above)
-        return cls(name, loader)
+        above = platform_loader() if parent is None else parent.loader
+        self.loader = self.jpype.JClass("java.net.URLClassLoader")(
+            self.jpype.JArray(url)(urls), above
+        )
 
     def java_class(self, name: str) -> Any:
         """One of the classes."""
@@ -180,29 +183,11 @@ class JavaClasses:
         finally:
             thread.setContextClassLoader(before)
 
-    def compiled(self, *sources: Path) -> JavaClasses:
-        """These classes and those of Java sources; a source may use those before it."""
-        compiler_class = spark_classes().java_class("org.codehaus.janino.SimpleCompiler")
-        loader = self.loader
-        for source in sources:
-            compiler = compiler_class()
-            compiler.setParentClassLoader(loader)
-            # With line numbers, so that a Java stack trace tells where it went wrong.
-            compiler.setDebuggingInformation(True, True, False)
-            try:
-                compiler.cook(source.name, source.read_text(encoding="utf-8"))
-            except self.jpype.JException as error:
-                raise UnavailableError(
-                    f"{self.name}: {source.name} does not compile: {java_failure(error)}"
-                ) from error
-            loader = compiler.getClassLoader()
-        return JavaClasses(self.name, loader)
-
 
 @functools.cache
 def spark_classes() -> JavaClasses:
     """Spark's classes, from the jars inside the package pyspark."""
-    return JavaClasses.of_jars("Spark", spark_jars())
+    return JavaClasses("Spark", spark_jars())
 
 
 def spark_jars() -> list[Path]:

@@ -1,9 +1,9 @@
-"""Java sources of one package, compiled once and kept: nobody needs a JDK.
+"""Java sources of ours, compiled once and kept: nobody needs a JDK.
 
 Janino, the compiler inside Spark's jars, takes plain Java 11 without lambdas, multi-catch, default
 methods of interfaces that look at their own object, and the like. Classes are kept in a folder that
-is named by a digest of the sources and of the compiler, so that a later process, or a machine
-without Spark, only loads them.
+is named by a digest of the sources, of the compiler and of the names of the jars that they use, so
+that a later process, or a machine without Spark, only loads them.
 """
 
 from __future__ import annotations
@@ -16,35 +16,33 @@ from typing import Any
 
 from seambase.errors import UnavailableError
 from seambase.written import cache_folder
-from seamkit.jvm.machine import JavaClasses, java_failure, spark_classes, start
+from seamkit.jvm.machine import JavaClasses, java_failure, platform_loader, spark_classes
 
 #: To be raised when the compiler's settings change.
 _SETTINGS = b"janino, debug lines, Java 8\n"
 _RESOURCES = "org.codehaus.commons.compiler.util.resource"
 
 
-def compiled_package(name: str, folder: Path, parent: JavaClasses | None = None) -> JavaClasses:
-    """The classes of all sources in a folder, in a loader of their own below the parent's.
+def compiled_package(
+    name: str, sources: Path | Sequence[Path], parent: JavaClasses | None = None
+) -> JavaClasses:
+    """The classes of sources, or of all in a folder, in a loader of their own below the parent's.
 
-    They may name each other, lie in folders of their packages, and use the parent's classes. What
-    is kept does not depend on these: sources are written for one version of an engine, and say so.
+    They may name each other, lie in folders of their packages, and use the parent's classes, of
+    which the names of jars tell versions.
     """
-    sources = sorted(folder.rglob("*.java"))
+    if isinstance(sources, Path):
+        sources = sorted(sources.rglob("*.java"))
     digest = hashlib.sha256(_SETTINGS)
     for source in sources:
-        digest.update(
-            str(source.relative_to(folder)).encode() + b"\0" + source.read_bytes() + b"\0"
-        )
+        digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
+    for jar in () if parent is None else parent.jars:
+        digest.update(jar.name.encode() + b"\0")
     kept = cache_folder() / "java" / f"{name}-{digest.hexdigest()[:16]}"
-    jpype = start()
-    above = (
-        jpype.JClass("java.lang.ClassLoader").getPlatformClassLoader()
-        if parent is None
-        else parent.loader
-    )
     if not kept.is_dir():
+        above = platform_loader() if parent is None else parent.loader
         _compile(name, sources, above, kept)
-    return JavaClasses.of_jars(name, [kept], parent)
+    return JavaClasses(name, [kept], parent)
 
 
 def _compile(name: str, sources: Sequence[Path], above: Any, kept: Path) -> None:

@@ -26,6 +26,7 @@ from seamkit.core.memory import Closing, TrackedAllocator
 from seamkit.engines.spark_source import FILTER_TEXT
 from seamkit.gluten.handles import HandleRegistry
 from seamkit.jvm.machine import JavaClasses, spark_classes
+from seamkit.jvm.sources import compiled_package
 from seamkit.scan.scan import Scan
 from seamkit.spark.calls import KeptBatches, NativeCalls
 
@@ -34,10 +35,6 @@ if TYPE_CHECKING:
 
 #: How batches lie between operators; see `NativeSpark`.
 BackendName = Literal["native", "arrow"]
-_SOURCES = (
-    *("NativeBatches", "NativeSource", "NativeOperators", "ArrowBatches", "ArrowColumns"),
-    *("Backends", "NativeExtension"),
-)
 _JAVA = Path(__file__).with_name("java")
 _OWN_ERROR = re.compile(rf"^{re.escape(SeambenchError.__module__)}\.(\w+): (.+)$", re.MULTILINE)
 _THRESHOLD_BYTES = 64 << 20
@@ -47,7 +44,8 @@ _BATCH_ROWS = 4096
 @functools.cache
 def native_classes() -> JavaClasses:
     """Spark's classes with the operators over native batches."""
-    return spark_classes().compiled(FILTER_TEXT, *(_JAVA / f"{name}.java" for name in _SOURCES))
+    sources = [FILTER_TEXT, *_JAVA.glob("*.java")]
+    return compiled_package("seamkit.spark", sorted(sources), spark_classes())
 
 
 class NativeSpark(Closing):

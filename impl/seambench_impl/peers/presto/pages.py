@@ -30,6 +30,7 @@ from seambench_impl.peers.presto.blocks import BlockReader, BlockWriter
 from seambench_impl.stages.serde import PAGE_VARIANTS
 from seamkit.core.border import batch_of
 from seamkit.jvm.machine import JavaClasses, java_failure
+from seamkit.jvm.sources import compiled_package
 
 PRESTO_VERSION = "0.296"
 #: Presto's own jars that the pages' classes are in.
@@ -60,8 +61,9 @@ _FIXED = {
 def presto_peer(version: str = PRESTO_VERSION) -> tuple[JavaClasses, Any]:
     """Presto's classes of a version, and the compiled helper."""
     jars = [f"com.facebook.presto:{part}:{version}" for part in _PARTS]
-    peer = JavaClasses.of_jars("Presto", fetch_jars([*jars, *_LIBRARIES], f"Presto {version}"))
-    return peer, peer.compiled(SOURCES / "PrestoPages.java").java_class("seambench.PrestoPages")
+    peer = JavaClasses("Presto", fetch_jars([*jars, *_LIBRARIES], f"Presto {version}"))
+    own = compiled_package(f"seambench.presto-{version}", [SOURCES / "PrestoPages.java"], peer)
+    return peer, own.java_class("seambench.PrestoPages")
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from seambench_impl.peers.spark.chain import ArrowChain, chain_arrays, forms_of,
 from seamkit.core.border import batch_of
 from seamkit.gluten.handles import NativeBatch
 from seamkit.jvm.machine import JavaClasses
+from seamkit.jvm.sources import compiled_package
 from seamkit.spark.session import BackendName, NativeSpark, native_classes
 
 _PASS_ROWS = 65_536
@@ -41,8 +42,7 @@ def session() -> NativeSpark:
 
 @functools.cache
 def _classes() -> JavaClasses:
-    names = ("SparkColumns", "SparkRows", "SparkPlans")
-    return native_classes().compiled(*(SOURCES / f"{name}.java" for name in names))
+    return compiled_package("seambench.spark", sorted(SOURCES.glob("Spark*.java")), native_classes())
 
 
 class Plans(ABC):

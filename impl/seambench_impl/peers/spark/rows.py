@@ -28,6 +28,7 @@ from seambench_impl.peers.peer_scan import installed_version
 from seambench_impl.peers.spark.chain import ArrowChain, chain_arrays, forms_of, spark_schema
 from seamkit.core.border import batch_of
 from seamkit.jvm.machine import JavaClasses, java_failure, spark_classes
+from seamkit.jvm.sources import compiled_package
 
 _FRAMINGS = ("be32", "packed")
 #: Types whose values `touch` reads, by the bytes they take in a slot (0: texts).
@@ -42,7 +43,8 @@ _TOUCHED = {
 def spark_helpers() -> tuple[JavaClasses, Any, Any]:
     """Spark's classes, and the compiled helpers for columns and rows."""
     peer = spark_classes()
-    own = peer.compiled(SOURCES / "SparkColumns.java", SOURCES / "SparkRows.java")
+    sources = [SOURCES / "SparkColumns.java", SOURCES / "SparkRows.java"]
+    own = compiled_package("seambench.spark", sources, peer)
     columns, rows = (own.java_class(f"seambench.{name}") for name in ("SparkColumns", "SparkRows"))
     return peer, columns, rows
 

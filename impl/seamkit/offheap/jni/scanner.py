@@ -34,7 +34,7 @@ def scanner_classes(name: str, class_path: Sequence[Path]) -> JavaClasses:
     for part in class_path:
         if not part.exists():
             raise UsageError(f"class path: {part} does not exist")
-    return JavaClasses.of_jars(name, class_path, connector_classes())
+    return JavaClasses(name, class_path, connector_classes())
 
 
 class JniLoader:

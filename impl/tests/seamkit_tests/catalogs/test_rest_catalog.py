@@ -43,7 +43,7 @@ def classes() -> JavaClasses:
     """Iceberg's classes and Jetty's."""
     with OrSkipped():
         jars = fetch_jars(_JARS, "Iceberg's REST catalog")
-        return JavaClasses.of_jars("Iceberg's REST catalog", jars, spark_classes())
+        return JavaClasses("Iceberg's REST catalog", jars, spark_classes())
 
 
 @pytest.fixture(scope="module")
