@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 from seambase.errors import (
     InputError,
@@ -30,16 +30,6 @@ _SERVER = r"hive://([^/:@\s]+|\[[0-9a-fA-F:]+\]):(\d{1,5})"
 _ADDRESS = re.compile(_SERVER + r"/([\w$-]+)\.([\w$-]+)")
 _PARTITIONS_AT_ONCE = 300
 _MOST_PARTITIONS = 1_000_000
-
-
-class _Server(Protocol):
-    """Whom to ask; its text is how messages call what is asked for."""
-
-    @property
-    def host(self) -> str: ...
-
-    @property
-    def port(self) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -291,8 +281,8 @@ def _of_avro_schema(client: Any, name: TableName) -> Mapping[str, str]:
 
 
 @contextmanager
-def _client(name: _Server, timeout_s: float) -> Iterator[Any]:
-    """A connection. What the other side raises becomes an error of ours."""
+def _client(name: TableName | MetastoreNames, timeout_s: float) -> Iterator[Any]:
+    """A connection for what is asked of. What the other side raises becomes an error of ours."""
     with needs("seamkit[metastore]", "a Hive metastore"):
         from hive_metastore.ThriftHiveMetastore import Client
         from hive_metastore.ttypes import MetaException, NoSuchObjectException

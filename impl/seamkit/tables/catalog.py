@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from seambase.errors import InputError, SeambenchError, UsageError
 from seambase.scan import TableWarning
@@ -44,19 +44,6 @@ _INSTEAD = {
 }
 
 
-class Names(Protocol):
-    """What a catalog knows of names; each question may be asked of somebody far away."""
-
-    def databases(self) -> list[str]:
-        """Names of the databases."""
-
-    def tables(self, database: str) -> list[str]:
-        """Names of a database's tables; there need not be such a database."""
-
-    def locate(self, name: str) -> str:
-        """What `open_table` takes for `DATABASE.TABLE`."""
-
-
 class Catalog(Hinted):
     """Databases of tables; `open_catalog` makes one. Names are asked for anew each time.
 
@@ -67,7 +54,10 @@ class Catalog(Hinted):
     instead = _INSTEAD
 
     def __init__(
-        self, address: str, names: Names, open_: Callable[..., Table] = open_table
+        self,
+        address: str,
+        names: FolderNames | IcebergNames | MetastoreNames,
+        open_: Callable[..., Table] = open_table,
     ) -> None:
         self.address = address
         self._names = names
