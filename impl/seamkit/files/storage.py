@@ -388,7 +388,7 @@ def kept_of_each(
 
 
 class _LocalFiles:
-    """Files of this machine, asked as `RemoteFiles` are: by full paths, a missing one a FileNotFoundError."""
+    """Files of this machine, asked as `RemoteFiles` are; one that is not there is no such file."""
 
     parallel = 4
 

@@ -139,16 +139,14 @@ class JavaClasses:
         loader: a `java.lang.ClassLoader`.
     """
 
-    def __init__(
-        self, name: str, jars: Sequence[Path], parent: JavaClasses | None = None
-    ) -> None:
+    def __init__(self, name: str, jars: Sequence[Path], parent: JavaClasses | None = None) -> None:
         self.name = name
         self.jars = jars
         self.jpype = start()
         file, url = self.jpype.JClass("java.io.File"), self.jpype.JClass("java.net.URL")
         urls = [file(str(jar)).toURI().toURL() for jar in jars]
         above = platform_loader() if parent is None else parent.loader
-        self.loader = self.jpype.JClass("java.net.URLClassLoader")(
+        self.loader: Any = self.jpype.JClass("java.net.URLClassLoader")(
             self.jpype.JArray(url)(urls), above
         )
 

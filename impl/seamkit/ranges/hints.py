@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, Union
 
 #: Which of Python's collections stand for each that an annotation states.
-_COLLECTIONS: Mapping[Any, tuple[type, ...]] = {
+_COLLECTIONS: Mapping[Any, Any] = {
     abc.Collection: (list, tuple, frozenset, dict),
     abc.Sequence: (list, tuple),
     list: (list,),

@@ -42,7 +42,9 @@ def session() -> NativeSpark:
 
 @functools.cache
 def _classes() -> JavaClasses:
-    return compiled_package("seambench.spark", sorted(SOURCES.glob("Spark*.java")), native_classes())
+    return compiled_package(
+        "seambench.spark", sorted(SOURCES.glob("Spark*.java")), native_classes()
+    )
 
 
 class Plans(ABC):

@@ -12,10 +12,10 @@ from seambase.errors import InputError, RefusedError, UsageError
 from seamkit.core.border import NativeMemoryError
 from seamkit.core.memory import HostMemory, TrackedAllocator
 from seamkit.offheap.columns.decode import slots
-from seamkit_tests.samples.column_values import column_values
 from seamkit.offheap.columns.table import OffHeapTable
 from seamkit.offheap.columns.types import UNKNOWN, parse
 from seamkit.offheap.engine.columns import EngineSchema, fill
+from seamkit_tests.samples.column_values import column_values
 
 _MALLOC = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
 _FREE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)

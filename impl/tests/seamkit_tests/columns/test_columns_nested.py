@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from seambase.errors import InputError, RefusedError
 from seamkit.core.memory import TrackedAllocator
 from seamkit.offheap.columns.decode import slots
-from seamkit_tests.samples.column_values import column_values
 from seamkit.offheap.columns.table import OffHeapTable
 from seamkit.offheap.columns.types import UNKNOWN, ColumnType, parse
 from seamkit.offheap.engine.columns import EngineSchema, fill
+from seamkit_tests.samples.column_values import column_values
 from seamkit_tests.samples.nested_samples import array_of, as_stored, columns
 
 SETTINGS = settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))

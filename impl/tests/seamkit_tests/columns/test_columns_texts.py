@@ -18,10 +18,10 @@ import pytest
 from seambase.errors import InputError
 from seamkit.core.memory import TrackedAllocator
 from seamkit.offheap.columns.decode import slots
-from seamkit_tests.samples.column_values import column_values
 from seamkit.offheap.columns.table import Chain
 from seamkit.offheap.columns.types import parse
 from seamkit.offheap.engine.columns import EngineColumns, EngineSchema, fill
+from seamkit_tests.samples.column_values import column_values
 
 
 @dataclass

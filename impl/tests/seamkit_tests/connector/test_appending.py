@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from seambase.errors import InputError, RefusedError, UsageError
 from seamkit.core.memory import TrackedAllocator
 from seamkit.offheap.columns.decode import Slot, slots
-from seamkit_tests.samples.column_values import column_values
 from seamkit.offheap.columns.types import ColumnType, Kind, arrow_type, parse
 from seamkit.offheap.connector.foreign_values import ArrowValue
 from seamkit.offheap.connector.generator import GeneratorScanner
@@ -20,6 +19,7 @@ from seamkit.offheap.connector.rows import RowScanner
 from seamkit.offheap.connector.scanner import ConnectorScanner, stream
 from seamkit.offheap.connector.selected import prune_columns
 from seamkit.offheap.connector.value import PlainValue
+from seamkit_tests.samples.column_values import column_values
 from seamkit_tests.samples.nested_samples import array_of, columns
 
 Found = tuple[int, list[Slot]]

@@ -19,7 +19,6 @@ import pytest
 from seambase.errors import InputError, RefusedError, UsageError
 from seamkit.core.memory import TrackedAllocator
 from seamkit.offheap.columns.decode import slots
-from seamkit_tests.samples.column_values import column_values
 from seamkit.offheap.columns.types import UNKNOWN, ColumnType, Kind, parse
 from seamkit.offheap.connector.factory import connector_scanner, register, scanner_class
 from seamkit.offheap.connector.foreign_values import PandasValue
@@ -36,6 +35,7 @@ from seamkit.offheap.connector.scanner import ConnectorScanner
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests import GOLDEN
 from seamkit_tests.hudi.test_taken_up_files import taken_up_table
+from seamkit_tests.samples.column_values import column_values
 from seamkit_tests.samples.failing import bears_failures
 from seamkit_tests.samples.golden_tables import unpack_table
 

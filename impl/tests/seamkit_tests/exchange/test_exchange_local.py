@@ -29,6 +29,7 @@ from seamkit_tests.samples.exchange_samples import (
     sink_to,
 )
 
+
 def _accept(exchange: LocalExchange, writer: int, rows: list[int], readers: int) -> None:
     """Hand over a chunk whose rows are numbers; a row's part is its rest by the readers."""
     if exchange.kind not in BY_HASH:
@@ -36,7 +37,9 @@ def _accept(exchange: LocalExchange, writer: int, rows: list[int], readers: int)
         return
     keys = 5 if exchange.kind == "key-partition" else readers
     parts = [[row for row in rows if row % keys == key] for key in range(keys)]
-    exchange.accept_dealt(writer, [_dealt(key % readers, own) for key, own in enumerate(parts) if own])
+    exchange.accept_dealt(
+        writer, [_dealt(key % readers, own) for key, own in enumerate(parts) if own]
+    )
 
 
 def _dealt(reader: int, rows: list[int], size_bytes: int | None = None) -> DealtRows:
