@@ -70,7 +70,7 @@ class SliceChanges:
 
     @property
     def key_columns(self) -> frozenset[str]:
-        """The record key, which never changes.
+        """The record key, which never changes, and fields that it tells.
 
         By position the rows of a base file must all be there, and records that fill gaps look for
         those they fill.
@@ -78,7 +78,7 @@ class SliceChanges:
         config = self.source.config
         if self.source.positions or config.merge.fill_rule is not None:
             return frozenset()
-        return frozenset((RECORD_KEY, *config.record_keys))
+        return frozenset((RECORD_KEY, *self.source.told_by_keys))
 
     def identity(self) -> Hashable | None:
         """The table's state, and the slice's files as they are now; see `Keyed.identity`."""

@@ -40,15 +40,16 @@ OPERATION = "_hoodie_operation"
 _POSITION = "position"
 _NULL = "__null__"
 _EMPTY = "__empty__"
-_HAVE_TEXT = (
+_TELL_VALUES = (
     pa.types.is_integer,
     pa.types.is_floating,
     pa.types.is_string,
     pa.types.is_boolean,
     pa.types.is_date32,
     pa.types.is_decimal,
-    pa.types.is_timestamp,
 )
+"""Key fields of which one text is one value."""
+_HAVE_TEXT = (*_TELL_VALUES, pa.types.is_timestamp)
 
 
 class NullKeyFieldError(InputError):
@@ -311,6 +312,17 @@ class LogSource(SliceLogs):
         fields = [leaf_field(self.schema, name) for name in self.config.ordered_by]
         return pa.schema([field for field in fields if field is not None])
 
+    @property
+    def told_by_keys(self) -> list[str]:
+        """Fields of the key that are the same in all versions of a record, as its text tells them.
+
+        Points in time are none: with `...consistent.logical.timestamp.enabled`, see `check_times`,
+        those of one millisecond have one text, and so have those of an hour that a clock showed
+        twice. All bytes of one length have one text, too.
+        """
+        names = (name for name in self.config.record_keys if name in self.schema.names)
+        return [n for n in names if any(test(self.schema.field(n).type) for test in _TELL_VALUES)]
+
     def reading(self, names: Sequence[str]) -> LogSource:
         """The same with fewer columns: these, and those that merging needs."""
         columns = self.schema.names
@@ -340,7 +352,7 @@ class LogSource(SliceLogs):
         """
         if self.strict or condition is None:
             return None
-        keys = [name for name in self.config.record_keys if name in self.schema.names]
+        keys = self.told_by_keys
         kinds = [self.schema.field(name).type for name in keys]
         plain = all(pa.types.is_integer(kind) or pa.types.is_date32(kind) for kind in kinds)
         if len(keys) < len(self.config.record_keys) or not (plain or len(keys) == 1):
