@@ -227,6 +227,12 @@ MERGES: dict[str, tuple[Log, list[Row], list[Row], dict[str, Any]]] = {
         [("B", "y", 1, 5), ("a", "new", 2, 6), ("c", "c", 3, 1)],
         {"properties": {"hoodie.table.keygenerator.class": "com.acme.SmallLetters"}},
     ),
+    "writers of a complex key of one field named it and did not: two records of one value": (
+        Log().rows(ALL, whole("a", "new", 2, 6), ("k:b", "b", "named", 2, 6)),
+        [("k:a", "a", "x", 1, 5), X5, Y5],
+        [("a", "new", 2, 6), ("a", "x", 1, 5), ("b", "named", 2, 6), Y5],
+        {"properties": {"hoodie.table.keygenerator.type": "COMPLEX"}},
+    ),
     "Hudi takes a null for Integer 0, which an `int` column can compare": (
         Log("int").rows(ALL, whole("a", "less", 2, -1), whole("b", "more", 2, 1)),
         [("a", "x", 1, None), ("b", "y", 1, None)],

@@ -273,14 +273,20 @@ class TableConfig:
         return self.ordering_fields if self.merge.mode == "event-time" else ()
 
     @property
-    def delete_prefix(self) -> str:
-        """What the complex key generator writes before the text of a virtual key's only field.
+    def may_name_key(self) -> bool:
+        """Whether the text of a key of one field may have the field's name in front, or not.
 
-        It does so in all tables of version 9, and in others unless its writer was Hudi 0.14.1 to
-        1.0.2 or was told not to, of which the table says nothing.
+        The complex key generator writes it in all tables of version 9, and in others unless its
+        writer was Hudi 0.14.1 to 1.0.2 or was told not to, of which the table says nothing. Rows
+        with and without it are different records, be their value the same (HUDI-7001).
         """
-        alone = self.key_generator == "complex" and len(self.record_keys) == 1
-        return f"{self.record_keys[0]}:" if alone and self.virtual_keys else ""
+        return self.key_generator == "complex" and len(self.record_keys) == 1
+
+    @property
+    def delete_prefix(self) -> str:
+        """What the complex key generator writes before the text of a virtual key's only field."""
+        named = self.may_name_key and self.virtual_keys
+        return f"{self.record_keys[0]}:" if named else ""
 
     @property
     def logs_name_writers(self) -> bool:

@@ -134,7 +134,8 @@ def choose_keys(
     names = config.record_keys
     if not config.virtual_keys:
         known = all(schema.get_field_index(name) >= 0 for name in names)
-        typed = known and not partial and _may_be_typed(names, schema, with_deletes)
+        by_text = partial or config.may_name_key
+        typed = known and not by_text and _may_be_typed(names, schema, with_deletes)
         if typed:
             return SliceKeys(_fields(names, schema, where), names, names, spares_text=True)
         return SliceKeys.by_text()
