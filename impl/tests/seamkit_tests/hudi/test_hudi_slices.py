@@ -108,13 +108,23 @@ def test_of_two_base_files_of_one_write_the_named_one_counts(tmp_path: Path, nam
     assert [names(found) for found in table.slices()] == [(files[named], [])]
 
 
-@pytest.mark.parametrize("version", [6, 9])
-def test_what_a_savepoint_keeps_may_have_been_replaced(tmp_path: Path, version: int) -> None:
-    """Its files stay, and so does its write, while that which replaced them is archived."""
+@pytest.mark.parametrize("is_kept", [True, False], ids=["savepoint", "deleted savepoint"])
+@pytest.mark.parametrize("version", [6, 8, 9])
+def test_what_a_savepoint_keeps_may_have_been_replaced(
+    tmp_path: Path, version: int, is_kept: bool
+) -> None:
+    """Its files stay, and so does its write, while what replaced them or came since is archived.
+
+    Once the savepoint is deleted, the timeline begins with that write until it is archived, too.
+    """
     table = Table(tmp_path, version)
-    table.files(base(10, "old-0"), base(20, "new-0"), base(30))
-    table.instant(at(10), "commit", at(11), base(10, "old-0"))
-    table.instant(at(10), "savepoint", at(12))
+    files = (base(10, "old-0"), base(10, "new-1"))
+    table.files(*files, base(20, "new-0"), base(20, "new-1"), base(30))
+    table.instant(at(10), "commit", at(11), *files)
+    if is_kept:
+        table.instant(at(10), "savepoint", at(12))
+    else:
+        table.files(base(25, "new-2"))  # of a write that died
     table.instant(at(30), "commit", at(31), base(30))
     replaced = {"partitionToReplaceFileIds": {"": ["old-0"]}}
     table.archived((at(20), at(21), "replacecommit", replaced))
@@ -122,7 +132,42 @@ def test_what_a_savepoint_keeps_may_have_been_replaced(tmp_path: Path, version: 
     assert [names(found) for found in table.slices()] == [
         (base(30), []),
         (base(20, "new-0"), []),
+        (base(20, "new-1"), []),
     ]
+
+
+@pytest.mark.parametrize(
+    ("version", "archive", "named"),
+    [
+        (6, "archived/.commits_.archive.1_1-0-1", ""),
+        (9, "timeline/history/_version_", f"_{at(26)}"),
+    ],
+)
+def test_an_archive_is_not_read_for_what_it_cannot_know(
+    tmp_path: Path, version: int, archive: str, named: str
+) -> None:
+    """Files of a write that was undone, or is newer than the timeline, do not count anyway.
+
+    A restore need not name what had been archived before it.
+    """
+    table = Table(tmp_path, version)
+    table.files(base(10), base(20), base(40))
+    for minute in (10, 30):
+        table.instant(at(minute), "commit", at(minute))
+    broken = tmp_path / ".hoodie" / archive
+    broken.parent.mkdir()
+    broken.write_bytes(b"this is none")
+    undone = table.timeline / f"{at(25)}{named}.rollback"
+    undone.write_text(f'{{"commitsRollback": ["{at(20)}"]}}')
+    assert [names(found) for found in table.slices()] == [(base(10), [])]
+    restored = undone.with_suffix(".restore")
+    undone.rename(restored)
+    restored.write_text("{}")
+    assert [names(found) for found in table.slices()] == [(base(10), [])]
+
+    restored.unlink()
+    with pytest.raises(InputError, match=broken.parent.name):
+        table.slices()
 
 
 @pytest.mark.parametrize("version", [3, 4, 5])

@@ -77,7 +77,10 @@ def list_slices(
     )
     writes = timeline.completed_writes(archived=archived)
     seen = [write for write in writes if window.sees(write[0].requested)]
-    return FileGroups(listing, timeline, seen).slices(window)
+    groups = FileGroups(listing, timeline, seen)
+    if timeline.has_gap and not archived:
+        return list_slices(listing, timeline, window, archived=True)
+    return groups.slices(window)
 
 
 class FileGroups:

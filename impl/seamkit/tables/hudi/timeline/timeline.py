@@ -138,12 +138,14 @@ class Timeline:
     Attributes:
         instants: the active ones, by `requested`.
         archive: those that have left the active timeline.
+        has_gap: whether one was met that has left it while an older one is active.
     """
 
     storage: Storage
     config: TableConfig
     instants: list[Instant]
     archive: Archive
+    has_gap: bool = False
 
     def __post_init__(self) -> None:
         self._completed = {i.requested: i for i in self.instants if i.is_write}
@@ -186,7 +188,26 @@ class Timeline:
             return True
         if requested in self._pending:
             return False
-        return requested < self.start or requested in self._archived_times
+        return requested < self.start or self._is_in_gap(requested)
+
+    def _is_in_gap(self, requested: str) -> bool:
+        """Whether the archive alone knows a write, although an older one is active.
+
+        A savepoint has kept that one (`hoodie.archive.beyond.savepoint`), and is deleted. Hudi
+        leaves out what the gap has written until the older one is archived, too, and shows the
+        rows from before it.
+        """
+        # An archive is slow to read: not for what is newer, or was undone. A restore need not name
+        # what had been archived.
+        if (
+            requested > (self.last_completed() or "")
+            or requested in self._rolled_back
+            or any(one.action == "restore" for one in self.instants)
+        ):
+            return False
+        is_there = requested in self.archive.completion_times
+        self.has_gap = self.has_gap or is_there
+        return is_there
 
     def is_log_committed(self, requested: str) -> bool:
         """Whether a log counts whose name bears that instant, as that of its write in layout 2.
@@ -197,7 +218,8 @@ class Timeline:
         if not self.is_committed(requested):
             return False
         told = requested in self._completed or self.config.timeline_layout == 1
-        return told or requested < self._first_pending or requested in self._archived_times
+        known = told or requested < self._first_pending
+        return known or requested in self.archive.completion_times
 
     def knows(self, requested: str) -> bool:
         """Whether the timeline has ever heard of an instant that wrote a log block.
@@ -252,19 +274,14 @@ class Timeline:
         return self._written_columns[requested]
 
     def completion(self, requested: str) -> str | None:
-        """When a write completed, or None if it did not, or nobody knows."""
+        """When a write completed (layout 2), or None if it did not, or nobody knows."""
         instant = self._completed.get(requested)
-        return instant.completed if instant else self._archived_times.get(requested)
+        return instant.completed if instant else self.archive.completion_times.get(requested)
 
     def completion_times(self) -> dict[str, str]:
-        """Completion times of all completed writes, archived ones too, by requested time."""
+        """Completion times of all completed writes (layout 2), archived too, by requested time."""
         active = {i.requested: i.completed for i in self._completed.values() if i.completed}
-        return {**self._archived_times, **active}
-
-    @property
-    def _archived_times(self) -> Mapping[str, str]:
-        """Layout 1 has no completion times to look up, and its archive is slow to read."""
-        return self.archive.completion_times if self.config.timeline_layout == 2 else {}
+        return {**self.archive.completion_times, **active}
 
     def last_completed(self) -> str | None:
         """The requested time of the last completed write, or None for an empty table."""
