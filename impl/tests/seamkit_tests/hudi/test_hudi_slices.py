@@ -12,6 +12,7 @@ from seamkit.scan.arguments import instant_text
 from seamkit.tables.hudi.config.properties import load_config, parse_properties
 from seamkit.tables.hudi.table import HudiTable
 from seamkit.tables.hudi.timeline.instants import parse_instant
+from seamkit.tables.hudi.timeline.window import Window
 from seamkit_tests.samples.hudi_files import Table, at, base, log, names
 
 _DONE = "completed"
@@ -168,6 +169,22 @@ def test_an_archive_is_not_read_for_what_it_cannot_know(
     restored.unlink()
     with pytest.raises(InputError, match=broken.parent.name):
         table.slices()
+
+
+@pytest.mark.parametrize(
+    ("minute", "expected"), [(20, (base(10), [log(10)])), (60, (base(30), [log(40)]))]
+)
+@pytest.mark.parametrize("version", [8, 9])
+def test_a_log_from_before_an_upgrade_lies_over_the_base_file_in_its_name(
+    tmp_path: Path, version: int, minute: int, expected: Any
+) -> None:
+    """An upgrade makes completion times of the dates of the timeline's files, which copies lose."""
+    table = Table(tmp_path, version, hoodie__table__initial__version="6")
+    table.files(base(10), log(10), base(30), log(40))
+    for requested, action in ((10, "deltacommit"), (30, "commit"), (40, "deltacommit")):
+        table.instant(at(requested), action, at(50))
+
+    assert [names(one) for one in table.slices(Window(up_to=at(minute)))] == [expected]
 
 
 @pytest.mark.parametrize("version", [3, 4, 5])

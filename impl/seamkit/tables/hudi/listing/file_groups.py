@@ -258,6 +258,9 @@ def _slice_of(log: LogFile, starts: list[str], timeline: Timeline) -> str:
     # and layout 1 does not say when that completed.
     if timeline.config.timeline_layout == 1:
         completion = log.instant if timeline.is_committed(log.instant) else ""
+    elif log.instant in starts:
+        # Named before an upgrade, which made completion times of the dates of the timeline's files.
+        completion = log.instant
     elif (known := timeline.completion(log.instant)) is not None:
         completion = known
     else:
