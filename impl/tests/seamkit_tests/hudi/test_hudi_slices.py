@@ -187,6 +187,23 @@ def test_a_log_from_before_an_upgrade_lies_over_the_base_file_in_its_name(
     assert [names(one) for one in table.slices(Window(up_to=at(minute)))] == [expected]
 
 
+@pytest.mark.parametrize("moved", [f"{at(20)}_{at(21)}.commit", f"{at(30)}.deltacommit.inflight"])
+def test_a_table_that_is_upgraded_meanwhile_is_an_error(tmp_path: Path, moved: str) -> None:
+    """Hudi moves instant by instant to where version 8 has them, and then writes the version.
+
+    A downgrade leaves the folder, with the history or without.
+    """
+    table = Table(tmp_path, 6)
+    table.files(base(10), base(20))
+    table.instant(at(10), "commit", _DONE)
+    (table.timeline / "timeline" / "history").mkdir(parents=True)
+    assert [names(found) for found in table.slices()] == [(base(10), [])]
+
+    (table.timeline / "timeline" / moved).touch()
+    with pytest.raises(InputError, match=f"{moved}: an instant of a newer table version"):
+        table.slices()
+
+
 @pytest.mark.parametrize("version", [3, 4, 5])
 def test_plans_lie_beside_the_timeline_up_to_version_5(version: int, tmp_path: Path) -> None:
     """Where the plan in the timeline is empty, it is in the auxiliary folder."""

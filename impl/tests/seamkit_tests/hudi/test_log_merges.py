@@ -134,7 +134,8 @@ def merged(
     """
     table = folder / "table"
     (table / ".hoodie" / "timeline" / "history").mkdir(parents=True)
-    (table / ".hoodie" / "timeline" / f"{BASE_INSTANT}_{BASE_INSTANT}.commit").touch()
+    instant = f"timeline/{BASE_INSTANT}_{BASE_INSTANT}" if version >= 8 else BASE_INSTANT
+    (table / ".hoodie" / f"{instant}.commit").touch()
     settings = {
         "hoodie.table.recordkey.fields": "k",
         "hoodie.table.ordering.fields": "o",

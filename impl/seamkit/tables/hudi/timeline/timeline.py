@@ -25,7 +25,7 @@ from seambase.errors import InputError, RefusedError
 from seamkit.avro.schema import field_paths
 from seamkit.files.columns import Finder, Place
 from seamkit.files.storage import Storage
-from seamkit.tables.hudi.config.properties import TableConfig
+from seamkit.tables.hudi.config.properties import TIMELINE, TableConfig
 from seamkit.tables.hudi.timeline.archive import Archive
 from seamkit.tables.hudi.timeline.instants import (
     WRITES,
@@ -507,5 +507,18 @@ def load_timeline(storage: Storage, config: TableConfig) -> Timeline:
         known = furthest.get(key)
         if known is None or _STATES.index(instant.state) > _STATES.index(known.state):
             furthest[key] = instant
+    if config.timeline_layout == 1 and any(one.path == TIMELINE for one in entries):
+        _refuse_half_upgraded(storage)
     instants = sorted(furthest.values(), key=lambda i: (i.requested, i.action))
     return Timeline(storage, config, instants, Archive(storage, config))
+
+
+def _refuse_half_upgraded(storage: Storage) -> None:
+    """Refuse a table whose properties have version 6, but not all of its instants any more."""
+    # Hudi moves one after the other, and changes the properties last.
+    for status in storage.list(TIMELINE):
+        if parse_name(status.name, status.path, 2):
+            raise InputError(
+                f"{storage.full(status.path)}: an instant of a newer table version, so that an "
+                "upgrade is under way or was broken off; read the table when Hudi has finished it"
+            )
