@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -298,3 +299,14 @@ def test_absurd_numbers_of_groups_are_refused(table: Path, count: Any) -> None:
     """A worker at least."""
     with pytest.raises(UsageError, match="groups"):
         seamkit.open_table(table).scan().groups(count)
+
+
+def test_collections_of_plans_are_of_their_kinds() -> None:
+    """A tuple is no list, and a list no set; of other collections plans have none."""
+    assert hints.fits((1,), Sequence[int])
+    assert not hints.fits((1,), list[int])
+    assert hints.fits(frozenset([1]), frozenset[int])
+    assert not hints.fits([1], frozenset[int])
+    assert not hints.fits(["a"], Sequence[int])
+    with pytest.raises(TypeError, match="no type that plans are made of"):
+        hints.fits([1], deque[int])
