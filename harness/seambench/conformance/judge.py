@@ -81,6 +81,7 @@ def lacked(case: Case, stated: Mapping[str, bool]) -> str:
 def _judge(seam: Seam, case: Case, implementation: Any) -> int | None:
     if lack := lacked(case, implementation.capabilities):
         raise NotOffered(f"no {lack}")
+    case.prepare()
     missing = missing_capability(case, implementation.capabilities)
     held = _held(implementation)
     answer = None

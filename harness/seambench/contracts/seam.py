@@ -137,6 +137,12 @@ class Case:
         """
         return ()
 
+    def prepare(self) -> None:
+        """Read what a check needs of the case's own files: what is wrong with these is no failure.
+
+        Called before the case is put to an implementation that offers what it needs.
+        """
+
 
 def refusal_in_words(case: Case) -> str:
     """What must come in place of an answer, as a sentence; empty where an answer must come."""

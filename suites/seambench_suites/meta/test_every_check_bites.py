@@ -2,6 +2,7 @@
 
 import ast
 import fnmatch
+import math
 import struct
 import sys
 import time
@@ -434,11 +435,16 @@ def _shorter(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch.slice(0, max(0, batch.num_rows - 1))
 
 
-def _of_64_kib(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Texts end where 16 bits can no longer tell how long they are."""
-    return _columnwise(
-        batch, lambda c: pc.utf8_slice_codeunits(c, 0, 65535) if pa.types.is_string(c.type) else c
-    )
+def _of_64_kib(column: pa.Array) -> pa.Array:
+    """Texts and binaries end where 16 bits can no longer tell how long they are."""
+    if not pa.types.is_string(column.type) and not pa.types.is_binary(column.type):
+        return column
+    return pa.array([value and value[:65535] for value in column.to_pylist()], column.type)
+
+
+def _rows_of_16_bits(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """So many rows as 16 bits count of them."""
+    return batch.slice(0, batch.num_rows % 65536)
 
 
 def _begin_lost(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -749,8 +755,14 @@ _SERDES = [
     Wrong("serde/presto/rle_*/decode", _asked(_flattens, "deserialize"), "came as a run"),
     Wrong(f"{_PAGE}decode", read_batches(each(_shorter)), "row"),
     Wrong(f"{_PAGE}decode", read_batches(_odd), "from an odd address"),
-    *(Wrong(f"serde/{name}/decode", read_batches(each(_of_64_kib)), "row")
+    *(Wrong(f"serde/{name}/decode", read_batches(each(_each_column(_of_64_kib))), "row")
       for name in ("presto/values/long-texts", "unsaferow/long-values", "compactrow/long-values")),
+    *(Wrong(f"serde/{name}/rows-past-16-bits/{operation}", bend, word)
+      for name in ("presto/values", "unsaferow", "compactrow")
+      for operation, bend, word in (
+          ("decode", read_batches(each(_rows_of_16_bits)), "65,538 rows expected"),
+          ("encode", _given(_rows_of_16_bits), "written"),
+      )),
     Wrong("serde/presto/stream_two_pages_checksum/decode",
           read_batches(lambda batches, *_: batches[:1]), "2 batches expected, 1 came"),
     Wrong(f"{_PAGE}decode", members(live_blocks=count().__next__), "still held"),
@@ -948,6 +960,32 @@ def _rows_from_the_first(column: pa.Array) -> pa.Array:
     return pa.DictionaryArray.from_arrays(indices, column.dictionary)
 
 
+def _told_apart(column: pa.Array) -> pa.Array:
+    """-0.0 as another number, which it is to whoever hashes bits."""
+    if not pa.types.is_floating(column.type):
+        return column
+    one = pa.scalar(1.0, column.type)
+    is_negative = pc.equal(pc.divide(one, column), pa.scalar(-math.inf, column.type))
+    return pc.if_else(is_negative, pa.scalar(_FOR_ZERO, column.type), column)
+
+
+def _zero_again(column: pa.Array) -> pa.Array:
+    """The column that `_told_apart` was given."""
+    if not pa.types.is_floating(column.type):
+        return column
+    stands_for_it = pc.equal(column, pa.scalar(_FOR_ZERO, column.type))
+    return pc.if_else(stands_for_it, pa.scalar(-0.0, column.type), column)
+
+
+_FOR_ZERO = 7.25
+
+
+def _deals_by_bits(whole: Any) -> Any:
+    """An exchange that deals -0.0 as another number than 0.0; rows come as they were."""
+    back = at_leaves(_zero_again)
+    return _changed(lambda batch: _columnwise(batch, back))(_takes(at_leaves(_told_apart))(whole))
+
+
 def _first_driver_alone(whole: Any) -> Any:
     """All rows of a receiver at its first driver."""
 
@@ -1039,6 +1077,18 @@ _EXCHANGES = [
     Wrong("exchange/rows/sliced-encodings/sliced-dictionary/*", _takes(_rows_from_the_first),
           "came"),
     Wrong("exchange/rows/sliced-encodings/sliced-run/*", _takes(_runs_as_they_lie), "came"),
+    *(Wrong("exchange/rows/texts-past-16-bits/*", _with_column(at, at_leaves(_of_64_kib)), "came")
+      for at in (1, 2, 3, 4)),
+    *(Wrong(f"exchange/{name}/*", _deals_by_bits, "belongs to part")
+      for name in ("partition/zeros-spark", "partition/zeros-presto", "partition/zeros-velox",
+                   "keys/computed-zeros")),
+    *(Wrong("exchange/partition/zeros-spark/*", _with_column(at, at_leaves(change)), "came")
+      for at, change in ((2, lambda c: pc.add(c, 0.0)),
+                         (3, lambda c: pc.add(c, pa.scalar(0.0, pa.float32()))))),
+    Wrong("exchange/partition/zeros-fnv/*",
+          _open_as(keys=("d", "f_"), computed={"f_": ["abs", "f"]}), "belongs to part"),
+    Wrong("exchange/partition/zeros-fnv/*",
+          _open_as(keys=("d_", "f"), computed={"d_": ["abs", "d"]}), "belongs to part"),
     Wrong("exchange/rows/instants/*", _with_column(1, lambda c: c.cast(pa.timestamp("us"))),
           "must be timestamp[us, tz=UTC]"),
 ]  # fmt: skip

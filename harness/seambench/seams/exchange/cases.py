@@ -7,6 +7,7 @@
     types = ["int", "string"]                   # Spark's words
     rows = '''[[1, "a"], [null, "b"]]'''        # JSON as golden files spell values; or how many
     encodings = ["plain", "dictionary"]         # how columns come; a case for each
+    text_times = 1                              # how often each text and binary stands end to end
     batch_rows = 3                              # rows of each batch that is written
 
     [exchange]
@@ -54,7 +55,7 @@ from seambench.contracts.data_files import CaseFile, case_files, read_case_file
 from seambench.contracts.exchange import ExchangeRequest, Order, PartitionKind
 from seambench.contracts.seam import Case
 from seambench.seams.exchange.rows import Encoding, encoded, generated, sorted_rows
-from seambench.seams.serde.values import arrow_array, from_golden
+from seambench.seams.serde.values import arrow_array, from_golden, longer
 
 Fault = Literal["none", "sender-cancels", "receiver-cancels"]
 
@@ -103,6 +104,7 @@ class _CaseFile(CaseFile):
     exchange: _Exchange
     expect: _Expect = field(default_factory=_Expect)
     encodings: Sequence[Encoding] = ("plain",)
+    text_times: int = 1
     batch_rows: int = 4096
     distinct: int | None = None
     fault: Fault = "none"
@@ -110,17 +112,13 @@ class _CaseFile(CaseFile):
 
 @dataclass(frozen=True)
 class Shape:
-    """How many there are: of senders, of their drivers, of receivers, of their drivers.
-
-    Attributes:
-        elsewhere: receivers in other processes, the last ones.
-    """
+    """How many there are: of senders, of their drivers, of receivers, of their drivers."""
 
     senders: int
     writers: int
     receivers: int
     drivers: int
-    elsewhere: int
+    elsewhere: int  # receivers in other processes, the last ones
 
 
 @dataclass(frozen=True)
@@ -260,13 +258,9 @@ def needs_of(case: ExchangeCase) -> list[str]:
         needs.append(f"encodings.{encoding}")
     if case.fault != "none":
         needs.append("cancel")
-    kinds = {word for type_ in case.types for word in re.findall("[a-z_]+", _bare(type_.text))}
+    bare = (re.sub(r"[\w ]+:", "", type_.text) for type_ in case.types)  # no names of fields
+    kinds = {word for text in bare for word in re.findall("[a-z_]+", text)}
     return [*needs, *(f"types.{kind}" for kind in sorted(kinds))]
-
-
-def _bare(text: str) -> str:
-    """A type without the names of fields."""
-    return re.sub(r"[\w ]+:", "", text)
 
 
 def exchange_cases(root: Path, begins: Sequence[str] = ("",)) -> list[ExchangeCase]:
@@ -342,7 +336,10 @@ def _batch(file: Path, encoding: Encoding) -> pa.RecordBatch:
             f"{file}: {counted(count, 'row')}, but {counted(len(read.expect.parts), 'part')}"
         )
     arrays = [
-        *(arrow_array(v, arrow_type(t)) for v, t in zip(columns, types, strict=True)),
+        *(
+            arrow_array(longer(values, read.text_times), arrow_type(type_))
+            for values, type_ in zip(columns, types, strict=True)
+        ),
         pa.array(range(count), pa.int64()),
     ]
     fields = [

@@ -36,8 +36,8 @@ engine made of the steps. A set makes its own steps (`seambench.seams.serde.stre
 
 Operation `operate` has an engine's operators turn columns into rows and these into columns again,
 by the options `threshold_bytes` and `batch_rows` (`seambench.seams.serde.check`). `times` has
-the columns and their values stand side by side so often, `text_times` the bytes of each text and
-binary end to end.
+the columns and their values stand side by side so often, `row_times` the rows one below the other,
+`text_times` the bytes of each text and binary end to end.
 
     set = "unsaferow"                  # folder below golden/
     format = "compactrow"
@@ -52,9 +52,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -73,25 +73,26 @@ from seambench.contracts.data_files import (
 from seambench.contracts.seam import Case
 from seambench.contracts.serde import StreamStep
 from seambench.seams.serde.damage import SMALL_BYTES
-from seambench.seams.serde.values import from_golden
-from seambench.seams.serde.vectors import Expected, Vector, derived, load_golden, of_values
+from seambench.seams.serde.values import from_golden, longer
+from seambench.seams.serde.vectors import (
+    Expected,
+    Vector,
+    load_golden,
+    of_values,
+)
 
 
 @dataclass(frozen=True)
 class PageSpec:
-    """A page of a case: its payload, and what its header says.
-
-    Attributes:
-        repeat: how often the payload stands in the page, end to end.
-        header: fields that say something else than they should: `rows`, `marker`, `uncompressed`,
-            `size`, `checksum`.
-    """
+    """A page of a case: its payload, and what its header says."""
 
     rows: int
     payload: str
     codec: str = "none"
     checksum: bool = False
-    repeat: int = 1
+    repeat: int = 1  # how often the payload stands in the page, end to end
+    # fields that say something else than they should: `rows`, `marker`, `uncompressed`, `size`,
+    # `checksum`
     header: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -179,6 +180,7 @@ class _Rule(CaseFile):
     edit: Sequence[ByteEdit] = ()
     given: Sequence[str] = ()
     times: int = 1
+    row_times: int = 1
     text_times: int = 1
     arrow: Mapping[str, str] = field(default_factory=dict)
     step: Sequence[StreamStep] = ()
@@ -201,23 +203,19 @@ class _Set(CaseFile):
 
 @dataclass(frozen=True)
 class SerdeCase(Case):
-    """One thing asked about one vector; the last part of its id is the operation.
-
-    Attributes:
-        root: folder with `cases/` and `golden/`, for case files that name golden ones.
-        rule: the case file's content; None for a golden file.
-    """
+    """One thing asked about one vector; the last part of its id is the operation."""
 
     operation: str
     file: Path
-    root: Path
-    rule: _Rule | _Set | None = None
+    root: Path  # folder with `cases/` and `golden/`, for case files that name golden ones
+    # the case file's content; None for a golden file
+    rule: _Rule | _Set | None = field(default=None, hash=False)
 
     @property
     def needs(self) -> Sequence[str]:
         """See `Case`."""
         extra = self.rule.needs if self.rule is not None else ()
-        return [*needs_of(self.operation, self.vector()), *extra]
+        return [*needs_of(self.operation, self.head()), *extra]
 
     @property
     def refused(self) -> Sequence[str]:
@@ -257,23 +255,45 @@ class SerdeCase(Case):
     def expected(self) -> Sequence[Expected]:
         """The pages or groups of a stream, where the case file states them."""
         assert isinstance(self.rule, _Rule)
-        vector = self.vector()
-        texts = self.rule.expect.batches
-        times = self.rule.text_times
-        return [_expected(json.loads(t), vector.types, vector.timestamps, times) for t in texts]
+        return _expected(self.rule, self.rule.expect.batches, self.vector().types)
+
+    def head(self) -> Vector:
+        """What the vector is about, without values and bytes: who is not asked needs none."""
+        if self.rule is None:
+            return _head(self.file)
+        if isinstance(self.rule, _Rule):
+            return _head_of(self.rule)
+        golden = _head(self.file)
+        request = SerdeRequest(self.rule.format, golden.request.fields, self.rule.options)
+        return Vector(request, golden.types, (), None)
+
+    def prepare(self) -> None:
+        """See `Case`."""
+        self.vector()
 
     def vector(self) -> Vector:
         """Request, bytes and values."""
-        if self.rule is None:
-            return _golden(self.file)
-        if isinstance(self.rule, _Set):
-            return derived(_golden(self.file), self.rule.format, self.rule.options)
-        return _of_rule(self.rule, self.root)
+        return _vector(self)
+
+
+@lru_cache(maxsize=4)  # for all that is asked of one case
+def _vector(case: SerdeCase) -> Vector:
+    if case.rule is None:
+        return _golden(case.file)
+    if isinstance(case.rule, _Set):
+        golden = _golden(case.file, str(case.rule.options.get("timestamps", "")))
+        return of_values(case.head().request, golden.types, golden.batches)
+    return _of_rule(case.rule, case.root)
 
 
 @cache
-def _golden(file: Path) -> Vector:
-    return load_golden(file)
+def _golden(file: Path, timestamps: str = "") -> Vector:
+    return load_golden(file, timestamps)
+
+
+@cache
+def _head(file: Path) -> Vector:
+    return load_golden(file, whole=False)
 
 
 def serde_cases(
@@ -338,10 +358,7 @@ def _load(file: Path) -> _Rule | _Set:
 
 def _mentions(golden: Path, kinds: Sequence[str]) -> bool:
     """Whether a golden file has a column with one of the types."""
-    content = json.loads(golden.read_text(encoding="utf-8"))
-    fields = [SerdeField(c["name"], c["type"]) for c in content["columns"]]
-    request = SerdeRequest("presto" if "pages" in content else "unsaferow", fields)
-    return any(not kinds_of(type_).isdisjoint(kinds) for type_ in parse_schema(request))
+    return any(not kinds_of(type_).isdisjoint(kinds) for type_ in _head(golden).types)
 
 
 def kinds_of(type_: SerdeType) -> frozenset[str]:
@@ -394,9 +411,9 @@ def _lint(rule: _Rule | _Set, file: Path) -> None:
         raise UsageError(f"{file}: expect either batches or refused, or bytes of a stream")
     if sum(map(bool, (rule.page, rule.bytes, rule.golden))) > 1:
         raise UsageError(f"{file}: the bytes come from pages, bytes or a golden file, not from two")
-    times = (rule.times, rule.text_times)
+    times = (rule.times, rule.row_times, rule.text_times)
     if min(times) < 1 or (max(times) > 1 and (rule.page or rule.bytes or rule.golden)):
-        raise UsageError(f"{file}: values stand side by side at least once, and bytes do not")
+        raise UsageError(f"{file}: values stand there at least once, and bytes just once")
     if rule.expect.refused and "encode" in rule.operations and not rule.given:
         raise UsageError(f"{file}: nothing is given that could be encoded")
     if bool(rule.step) != ("stream" in rule.operations) or (rule.step and not rule.given):
@@ -405,19 +422,20 @@ def _lint(rule: _Rule | _Set, file: Path) -> None:
         )
 
 
-def _of_rule(rule: _Rule, root: Path) -> Vector:
+def _head_of(rule: _Rule) -> Vector:
     fields = [SerdeField(*column) for column in _side_by_side(rule)]
     request = SerdeRequest(rule.format, fields, dict(rule.options))
-    types = parse_schema(request)
-    timestamps = str(rule.options.get("timestamps", "millis"))
+    return Vector(request, parse_schema(request), (), None)
+
+
+def _of_rule(rule: _Rule, root: Path) -> Vector:
+    head = _head_of(rule)
     texts = rule.given if rule.step else rule.expect.batches or rule.given
-    contents = [json.loads(text) for text in texts]
-    contents = [one if isinstance(one, int) else one * rule.times for one in contents]
-    batches = [_expected(content, types, timestamps, rule.text_times) for content in contents]
+    batches = _expected(rule, texts, head.types)
     data = _bytes(rule, root)
     if data is None and rule.expect.batches and not rule.step:
-        return of_values(request, types, batches)
-    return Vector(request, types, batches, data)
+        return of_values(head.request, head.types, batches)
+    return replace(head, batches=batches, data=data)
 
 
 def _side_by_side(rule: _Rule) -> list[Sequence[Any]]:
@@ -427,25 +445,19 @@ def _side_by_side(rule: _Rule) -> list[Sequence[Any]]:
     return [(f"{name}_{at}", *rest) for at in range(rule.times) for name, *rest in rule.columns]
 
 
-def _expected(
-    content: Any, types: Sequence[SerdeType], timestamps: str, text_times: int
-) -> Expected:
-    """A batch as JSON: values by column, or a bare number of rows."""
-    if isinstance(content, int):
-        return Expected(content, [[] for _ in types])
-    pairs = zip(content, types, strict=True)
-    columns = [[from_golden(v, type_, timestamps) for v in values] for values, type_ in pairs]
-    longer = columns if text_times == 1 else _longer(columns, text_times)
-    return Expected(len(columns[0]), longer)
-
-
-def _longer(value: Any, times: int) -> Any:
-    """A value whose texts and binaries, at any depth, stand so often end to end."""
-    if isinstance(value, str | bytes):
-        return value * times
-    if isinstance(value, list | tuple):
-        return type(value)(_longer(part, times) for part in value)
-    return value
+def _expected(rule: _Rule, texts: Sequence[str], types: Sequence[SerdeType]) -> list[Expected]:
+    """Batches as JSON: values by column, or a bare number of rows."""
+    timestamps = str(rule.options.get("timestamps", "millis"))
+    batches = []
+    for content in map(json.loads, texts):
+        if isinstance(content, int):
+            batches.append(Expected(content, [[] for _ in types]))
+            continue
+        pairs = zip(content * rule.times, types, strict=True)
+        columns = [[from_golden(v, type_, timestamps) for v in values] for values, type_ in pairs]
+        columns = [longer(column, rule.text_times) * rule.row_times for column in columns]
+        batches.append(Expected(len(columns[0]), columns))
+    return batches
 
 
 def _bytes(rule: _Rule, root: Path) -> bytes | None:

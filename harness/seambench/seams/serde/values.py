@@ -56,6 +56,13 @@ def from_golden(value: Any, type_: SerdeType, timestamps: str = "millis") -> Any
         raise UsageError(f"{value!r} is no golden value of type {type_.text}: {error}") from error
 
 
+def longer(value: Any, times: int) -> Any:
+    """A value whose texts and binaries, at any depth, stand so often end to end."""
+    if times > 1 and isinstance(value, list | tuple):
+        return type(value)(longer(part, times) for part in value)
+    return value * times if isinstance(value, str | bytes) else value
+
+
 def _read(value: Any, type_: SerdeType, timestamps: str) -> Any:
     """As `from_golden`, for what is not null."""
     if type_.kind in ("array", "map", "row", "struct"):

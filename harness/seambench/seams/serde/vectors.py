@@ -52,25 +52,17 @@ class Expected:
 
 @dataclass(frozen=True)
 class Vector:
-    """Bytes with their meaning.
-
-    Attributes:
-        batches: what the bytes hold, batch by batch.
-        data: the bytes; None where no engine or witness wrote any.
-        traits: how a page differs from what a plain writer gives.
-        dont_care: (offset, length) of bytes that the writer left to chance.
-        row_ends: offsets at which a stream of rows may end, if it is one.
-        layouts: encodings of the columns of each page, if known.
-    """
+    """Bytes with their meaning."""
 
     request: SerdeRequest
     types: Sequence[SerdeType]
-    batches: Sequence[Expected]
-    data: bytes | None
-    traits: frozenset[str] = frozenset()
+    batches: Sequence[Expected]  # what the bytes hold, batch by batch
+    data: bytes | None  # the bytes; None where no engine or witness wrote any
+    traits: frozenset[str] = frozenset()  # how a page differs from what a plain writer gives
+    # (offset, length) of bytes that the writer left to chance
     dont_care: Sequence[tuple[int, int]] = ()
-    row_ends: Sequence[int] = ()
-    layouts: Sequence[Sequence[str]] = ()
+    row_ends: Sequence[int] = ()  # offsets at which a stream of rows may end, if it is one
+    layouts: Sequence[Sequence[str]] = ()  # encodings of the columns of each page, if known
 
     @property
     def timestamps(self) -> str:
@@ -83,11 +75,24 @@ class Vector:
         return self.data is not None and not self.traits - PLAIN_TRAITS
 
 
-def load_golden(file: Path) -> Vector:
-    """A pair of golden files, by the `.json` of the two."""
+def load_golden(file: Path, timestamps: str = "", *, whole: bool = True) -> Vector:
+    """A pair of golden files, by the `.json` of the two; without values and bytes if not `whole`.
+
+    `timestamps` is the unit of Presto's, where it is to be another than that of the bytes.
+    """
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
-        return _golden_pages(content, file) if "pages" in content else _golden_rows(content, file)
+        has_pages = "pages" in content
+        options = _page_options(content) if has_pages else _row_options(content)
+        format_ = "presto" if has_pages else content.get("format", "unsaferow")
+        request = SerdeRequest(format_, _fields(content), options)
+        traits = frozenset(content.get("traits", ()))
+        head = Vector(request, parse_schema(request), (), None, traits)
+        if not whole:
+            return head
+        if has_pages:
+            return _golden_pages(content, head, file, timestamps)
+        return _golden_rows(content, head, file)
     except (KeyError, TypeError, ValueError) as error:
         raise UsageError(f"{file}: not a golden file of pages or rows: {error!r}") from error
 
@@ -112,63 +117,55 @@ def _fields(content: Mapping[str, Any]) -> list[SerdeField]:
     ]
 
 
-def _golden_pages(content: Mapping[str, Any], file: Path) -> Vector:
-    options = {
+def _page_options(content: Mapping[str, Any]) -> dict[str, Any]:
+    return {
         "dialect": "presto",
         "codec": content.get("codec", "none"),
         "checksum": content.get("checksum", False),
         "encodings": "preserve",
         **content.get("options", {}),
     }
-    request = SerdeRequest("presto", _fields(content), options)
-    types = parse_schema(request)
-    timestamps = str(options.get("timestamps", "millis"))
+
+
+def _golden_pages(content: Mapping[str, Any], head: Vector, file: Path, timestamps: str) -> Vector:
+    timestamps = timestamps or head.timestamps
     batches = []
     has_layouts = all("layout" in page for page in content["pages"])
     for page in content["pages"]:
-        pairs = zip(page["values"], types, strict=True)
+        pairs = zip(page["values"], head.types, strict=True)
         columns = [[from_golden(v, type_, timestamps) for v in values] for values, type_ in pairs]
         batches.append(Expected(page["rows"], columns))
-    return Vector(
-        request,
-        types,
-        batches,
-        _bytes_of(content, file),
-        traits=frozenset(content.get("traits", ())),
+    return replace(
+        head,
+        batches=batches,
+        data=_bytes_of(content, file),
         layouts=[page["layout"] for page in content["pages"]] if has_layouts else (),
     )
 
 
-def _golden_rows(content: Mapping[str, Any], file: Path) -> Vector:
+def _row_options(content: Mapping[str, Any]) -> dict[str, Any]:
     rows = content["rows"]
     options: dict[str, Any] = {"writer": "spark", "framing": content["framing"]}
     if content["framing"] == "packed":
         options["offsets"] = [row["offset"] for row in rows]
         options["lengths"] = [row["length"] for row in rows]
-    options |= content.get("options", {})
-    request = SerdeRequest(content.get("format", "unsaferow"), _fields(content), options)
-    types = parse_schema(request)
+    return {**options, **content.get("options", {})}
+
+
+def _golden_rows(content: Mapping[str, Any], head: Vector, file: Path) -> Vector:
+    rows = content["rows"]
     columns = [
-        [from_golden(row["values"][at], type_) for row in rows] for at, type_ in enumerate(types)
+        [from_golden(row["values"][at], type_) for row in rows]
+        for at, type_ in enumerate(head.types)
     ]
     ends = [row["offset"] + row["length"] for row in rows]
-    return Vector(
-        request,
-        types,
-        [Expected(len(rows), columns)],
-        _bytes_of(content, file),
+    return replace(
+        head,
+        batches=[Expected(len(rows), columns)],
+        data=_bytes_of(content, file),
         dont_care=[(offset, length) for offset, length in content.get("dontCare", ())],
         row_ends=[0, *ends] if content["framing"] == "be32" else (),
     )
-
-
-def derived(vector: Vector, format_: str, options: Mapping[str, Any]) -> Vector:
-    """The values of a vector in another format, or with other options, by specification."""
-    request, batches = SerdeRequest(format_, vector.request.fields, options), vector.batches
-    if format_ == "presto":
-        timestamps = str(options.get("timestamps", "millis"))
-        batches = [_rescaled(batch, vector.types, timestamps) for batch in batches]
-    return of_values(request, vector.types, batches)
 
 
 def of_values(
@@ -206,32 +203,6 @@ def plain_rows(request: SerdeRequest, types: Sequence[SerdeType], batch: Expecte
         return [compact_row(row, types) for row in batch.by_row]
     writer = str(request.options.get("writer", "spark"))
     return [unsafe_row(row, types, writer) for row in batch.by_row]
-
-
-def _rescaled(batch: Expected, types: Sequence[SerdeType], timestamps: str) -> Expected:
-    """Timestamps in another unit than the milliseconds of golden files."""
-    factor = {"millis": 1, "micros": 1000, "lossless": 1_000_000}[timestamps]
-    pairs = zip(batch.columns, types, strict=True)
-    columns = [[_times(value, type_, factor) for value in column] for column, type_ in pairs]
-    return Expected(batch.rows, columns)
-
-
-def _times(value: Any, type_: SerdeType, factor: int) -> Any:
-    """A value with its timestamps multiplied."""
-    if value is None:
-        return None
-    if type_.kind == "timestamp":
-        return value * factor
-    if type_.kind == "array":
-        return [_times(item, type_.children[0], factor) for item in value]
-    if type_.kind in ("map", "row"):
-        rows = value if type_.kind == "map" else [value]
-        moved = [
-            tuple(_times(v, t, factor) for v, t in zip(row, type_.children, strict=True))
-            for row in rows
-        ]
-        return moved if type_.kind == "map" else moved[0]
-    return value
 
 
 def decode_problem(vector: Vector, batches: Sequence[pa.RecordBatch]) -> str | None:

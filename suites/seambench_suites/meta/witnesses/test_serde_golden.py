@@ -27,7 +27,7 @@ from seambench.seams.serde.plain_pages import payload_of
 from seambench.seams.serde.plain_rows import compact_row, framed, unsafe_row
 from seambench.seams.serde.streams import batches_of
 from seambench.seams.serde.values import plain_values
-from seambench.seams.serde.vectors import Vector, derived, load_golden
+from seambench.seams.serde.vectors import Vector, load_golden, of_values
 from seambench.seams.serde.written import encode_problem, marker_differs
 from seambench_suites.cases import ROOT
 from seambench_suites.meta.plain_serde import PlainSerde
@@ -173,4 +173,4 @@ def test_every_rule_has_a_vector() -> None:
             continue
         if vector.request.format == "presto" or "encode" not in case.id:
             continue
-        assert derived(vector, vector.request.format, vector.request.options).data == vector.data
+        assert of_values(vector.request, vector.types, vector.batches).data == vector.data
