@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -62,6 +62,24 @@ def arrow_type(kind: str) -> pa.DataType:
         return pa.map_(arrow_type(parts[0]), arrow_type(parts[1]))
     named = [part.partition(":") for part in parts]
     return pa.struct([pa.field(name, arrow_type(of)) for name, _, of in named])
+
+
+_Leaf = tuple[tuple[str, ...], pa.ChunkedArray]
+"""Names from a column down to a field, and its values."""
+
+
+def leaves(table: pa.Table) -> Iterator[_Leaf]:
+    """Columns, and in place of structs their fields, null where these are; lists are leaves."""
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        yield from _below((name,), column)
+
+
+def _below(path: tuple[str, ...], column: pa.ChunkedArray) -> Iterator[_Leaf]:
+    if not pa.types.is_struct(column.type):
+        yield path, column
+        return
+    for field, inner in zip(column.type, column.flatten(), strict=True):
+        yield from _below((*path, field.name), inner)
 
 
 def _stored(kind: pa.DataType) -> pa.DataType:

@@ -10,12 +10,10 @@ import pyarrow as pa
 
 from seambench.formats.forms.footer import read_varint
 from seambench.formats.hudi.damage import block_positions
+from seambench.formats.hudi.log_blocks import AVRO, DELETES, PARQUET, SCHEMA, entries_of
 from seambench_suites.mutations.avro_places import Names, field_spans, innermost
 from seambench_suites.mutations.footer_fields import parquet_place
 
-_DELETES, _AVRO, _PARQUET = 1, 3, 5
-#: The entry of a block's header that is the schema of its records.
-_SCHEMA = 2
 _CHUNK_HEAD = 3  # the length of a chunk of ORC, and whether it is compressed
 _TYPES = 4  # of ORC's footer
 _PARTS = ("", "size", "version", "type", "header", "length", "content", "total")
@@ -40,28 +38,17 @@ def log_place(content: bytes, at: int) -> str:
         return "footer"
     inner = content[begin : begin + size]
     kind = struct.unpack_from(">i", content, block["type"])[0]
-    if kind == _PARQUET:
+    if kind == PARQUET:
         return parquet_place(inner, at - begin)
-    if kind == _AVRO:
-        schema = json.loads(_entries(content, block["header"])[_SCHEMA])
+    if kind == AVRO:
+        schema = json.loads(dict(entries_of(content, block["header"]))[SCHEMA])
         return _record_place(Names(schema), inner, at - begin)
-    return "deletes" if kind == _DELETES else "content"
-
-
-def _entries(content: bytes, at: int) -> dict[int, bytes]:
-    """Entries of a header by number."""
-    found = {}
-    count, at = struct.unpack_from(">i", content, at)[0], at + 4
-    for _ in range(count):
-        key, size = struct.unpack_from(">ii", content, at)
-        found[key] = content[at + 8 : at + 8 + size]
-        at += 8 + size
-    return found
+    return "deletes" if kind == DELETES else "content"
 
 
 def _header_place(content: bytes, begin: int, at: int) -> str:
     end = begin + 4
-    for key, text in _entries(content, begin).items():
+    for key, text in entries_of(content, begin):
         end += 8 + len(text)
         if at < end and at >= begin + 4:
             return f"header {key}"

@@ -11,7 +11,7 @@ import copy
 import io
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -21,37 +21,30 @@ from pyarrow import orc
 
 from seambench.contracts.tables import Form
 from seambench.formats.forms.catalogue import PARQUET_FORMS
-from seambench.formats.forms.containers import put_file, recoded_avro, reheaded_avro
+from seambench.formats.forms.containers import (
+    AvroForm,
+    avro_bytes,
+    avro_content,
+    put_file,
+    recoded_avro,
+    reheaded_avro,
+)
 
 
 @dataclass(frozen=True)
-class AvroDataForm:
-    """One way to write a file.
+class AvroDataForm(AvroForm):
+    """One way to write a file."""
 
-    Attributes:
-        title: what it is, for people.
-        codec: as Avro names it.
-        block_bytes: size at which a block ends.
-        reverse: fields of the records that are rows in the other order.
-    """
-
-    name: str
-    title: str
-    codec: str = "deflate"
-    block_bytes: int = 16_000
-    reverse: bool = False
+    reverse: bool = False  # fields of the records that are rows in the other order
 
     def rewritten(self, data: bytes) -> bytes | None:
         """A file in this form; None where it has no place."""
         data = recoded_avro(data, pack=False)
-        metadata = fastavro.reader(io.BytesIO(data)).metadata
-        spelled: Any = json.loads(metadata["avro.schema"])
+        schema = fastavro.reader(io.BytesIO(data)).metadata["avro.schema"]
+        spelled: Any = json.loads(schema)
         plain = _unmeant(spelled)
-        reader = fastavro.reader(
-            io.BytesIO(reheaded_avro(data, {"avro.schema": json.dumps(plain)}))
-        )
-        rows = list(reader)
-        if not rows or (self.reverse and len(_columns(spelled)) < 2):
+        content = avro_content(reheaded_avro(data, {"avro.schema": json.dumps(plain)}))
+        if not content.rows or (self.reverse and len(_columns(spelled)) < 2):
             return None
         if self.reverse:
             for one in (spelled, plain):
@@ -60,20 +53,9 @@ class AvroDataForm:
                 fastavro.parse_schema(plain)
             except fastavro.schema.UnknownType:
                 return None  # a type would be named before it is said what it is
-        out = io.BytesIO()
-        kept = {key: value for key, value in metadata.items() if not key.startswith("avro.")}
-        is_zstd = self.codec == "zstandard"
-        fastavro.writer(
-            out,
-            plain,
-            rows,
-            codec="null" if is_zstd else self.codec,
-            sync_interval=self.block_bytes,
-            metadata=kept,
-        )
-        schema = json.dumps(spelled) if self.reverse else metadata["avro.schema"]
-        new = reheaded_avro(out.getvalue(), {"avro.schema": schema})
-        return recoded_avro(new, pack=True) if is_zstd else new
+            schema = json.dumps(spelled)
+        new = avro_bytes(replace(content, schema=plain), self)
+        return reheaded_avro(new, {"avro.schema": schema})
 
 
 def _columns(schema: Any) -> list[Any]:
@@ -105,18 +87,12 @@ AVRO_DATA_FORMS = (
 
 @dataclass(frozen=True)
 class OrcForm:
-    """One way to write a file.
-
-    Attributes:
-        title: what it is, for people.
-        options: arguments of pyarrow's writer.
-        texts: it is for files that have some.
-    """
+    """One way to write a file."""
 
     name: str
-    title: str
-    options: Mapping[str, Any] = field(default_factory=dict)
-    texts: bool = False
+    title: str  # what it is, for people
+    options: Mapping[str, Any] = field(default_factory=dict)  # arguments of pyarrow's writer
+    texts: bool = False  # it is for files that have some
 
     def rewritten(self, data: bytes) -> bytes | None:
         """A file in this form; None where it has no place, or pyarrow has not all of its types."""

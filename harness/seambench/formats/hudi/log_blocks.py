@@ -74,15 +74,21 @@ class Block:
         )
 
 
+def entries_of(log: bytes, at: int) -> list[tuple[int, bytes]]:
+    """The entries of the header that begins somewhere in a log, in order."""
+    (count,) = struct.unpack_from(">i", log, at)
+    at, found = at + 4, []
+    for _ in range(count):
+        key, size = struct.unpack_from(">ii", log, at)
+        found.append((key, log[at + 8 : at + 8 + size]))
+        at += 8 + size
+    return found
+
+
 def blocks_of(log: bytes) -> Iterator[Block]:
     """The blocks of an intact log, in order."""
     for places in block_positions(log):
-        version, kind, count = struct.unpack_from(">iii", log, places["version"])
-        at, header = places["header"] + 4, []
-        for _ in range(count):
-            key, size = struct.unpack_from(">ii", log, at)
-            header.append((key, log[at + 8 : at + 8 + size]))
-            at += 8 + size
+        version, kind = struct.unpack_from(">ii", log, places["version"])
         size = struct.unpack_from(">q", log, places["length"])[0]
         content = log[places["content"] : places["content"] + size]
-        yield Block(version, kind, tuple(header), content)
+        yield Block(version, kind, tuple(entries_of(log, places["header"])), content)

@@ -6,12 +6,12 @@ then writes: it must find the copy's files, not those of a folder that goes away
 
 from __future__ import annotations
 
-import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import fastavro
+from seambench.formats.forms.containers import read_avro, write_avro
 
 
 def relocate(table: Path) -> None:
@@ -30,14 +30,14 @@ def relocate(table: Path) -> None:
 
 
 def _rewrite_list(listed: Path, before: str, after: str) -> None:
-    schema, metadata, rows = _read(listed)
-    rows = _moved(rows, before, after)
+    content = read_avro(listed)
+    rows = _moved(content.rows, before, after)
     for row in rows:
         manifest = Path(row["manifest_path"])
-        own_schema, own_metadata, entries = _read(manifest)
-        _write(manifest, own_schema, own_metadata, _moved(entries, before, after))
+        own = read_avro(manifest)
+        write_avro(manifest, replace(own, rows=_moved(own.rows, before, after)))
         row["manifest_length"] = manifest.stat().st_size
-    _write(listed, schema, metadata, rows)
+    write_avro(listed, replace(content, rows=rows))
 
 
 def _moved(value: Any, before: str, after: str) -> Any:
@@ -48,17 +48,3 @@ def _moved(value: Any, before: str, after: str) -> Any:
     if isinstance(value, dict):
         return {name: _moved(inner, before, after) for name, inner in value.items()}
     return [_moved(one, before, after) for one in value] if isinstance(value, list) else value
-
-
-def _read(file: Path) -> tuple[Any, dict[str, str], list[Any]]:
-    with file.open("rb") as stream:
-        reader = fastavro.reader(stream)
-        rows = list(reader)
-        metadata = {k: v for k, v in reader.metadata.items() if not k.startswith("avro.")}
-    return reader.writer_schema, metadata, rows
-
-
-def _write(file: Path, schema: Any, metadata: dict[str, str], rows: list[Any]) -> None:
-    out = io.BytesIO()
-    fastavro.writer(out, schema, rows, codec="deflate", metadata=metadata)
-    file.write_bytes(out.getvalue())

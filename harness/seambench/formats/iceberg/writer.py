@@ -30,7 +30,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import duckdb
-import fastavro
 import pyarrow.parquet as pq
 
 from seambase.errors import SeambenchError
@@ -42,6 +41,7 @@ from seambench.formats.changed import (
     group_of,
     merge_by_key,
 )
+from seambench.formats.forms.containers import read_avro
 from seambench.formats.iceberg.java import OPERATIONS, Files, load
 from seambench.formats.iceberg.relocate import relocate
 from seambench.formats.murmur import partition_numbers as groups
@@ -122,14 +122,9 @@ def check(path: Path, groups: Groups) -> None:
 
 def _entries(snapshot: Mapping[str, Any]) -> Iterator[Any]:
     """What a snapshot's own manifests say of its files."""
-    for listed in _avro(snapshot["manifest-list"]):
+    for listed in read_avro(Path(snapshot["manifest-list"].removeprefix("file:"))).rows:
         if listed["added_snapshot_id"] == snapshot["snapshot-id"]:
-            yield from _avro(listed["manifest_path"])
-
-
-def _avro(path: str) -> list[Any]:
-    with Path(path.removeprefix("file:")).open("rb") as file:
-        return list(fastavro.reader(file))
+            yield from read_avro(Path(listed["manifest_path"].removeprefix("file:"))).rows
 
 
 def _pointed(file: Mapping[str, Any]) -> set[str]:

@@ -7,6 +7,7 @@ all; their bits turned into integers have that order.
 
 from __future__ import annotations
 
+import math
 import re
 import struct
 from collections.abc import Iterator, Sequence
@@ -21,6 +22,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import InputError
+from seambench.formats.lint.values import key, unit_of
+from seambench.formats.lint.values import ordered as order_of_floats
 from seambench.formats.murmur import finish, mix
 
 _SPELLED = re.compile(r"([A-Z_]+)(?:\((\d+)(?:, *(\d+))?\))?( WITH LOCAL TIME ZONE)?( NOT NULL)?")
@@ -53,7 +56,6 @@ _ARROW_SLOTS = {
 }
 #: Bytes of a text that lie in its slot.
 _IN_SLOT = 7
-_NANOS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 
 
 @dataclass(frozen=True)
@@ -128,16 +130,9 @@ def _beyond(row: bytes, long: int) -> bytes:
     return row[begin : begin + size]
 
 
-def ordered(value: Any, kind: Kind) -> Any:
+def ordered(value: Any) -> Any:
     """A decoded value as one that compares by Python's operators."""
-    if value is None or kind.root not in ("FLOAT", "DOUBLE"):
-        return value
-    return int(_float_order(np.array([value], np.float64))[0])
-
-
-def _float_order(values: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-    bits = np.where(np.isnan(values), np.nan, values).view(np.int64)
-    return np.where(bits < 0, bits ^ np.int64(0x7FFFFFFFFFFFFFFF), bits)
+    return key(math.nan if value != value else value)
 
 
 def ordered_column(column: pa.ChunkedArray, kind: Kind) -> pa.ChunkedArray | None:
@@ -151,10 +146,11 @@ def ordered_column(column: pa.ChunkedArray, kind: Kind) -> pa.ChunkedArray | Non
     if pa.types.is_floating(type_):
         gaps = np.asarray(column.is_null())
         values = np.asarray(pc.fill_null(column.cast(pa.float64()), 0.0))
-        return pa.chunked_array([pa.array(_float_order(values), mask=gaps)])
+        numbers = order_of_floats(np.where(np.isnan(values), np.nan, values))
+        return pa.chunked_array([pa.array(numbers, mask=gaps)])
     if pa.types.is_timestamp(type_):
         wide = column.cast(pa.int64()).cast(pa.decimal128(19, 0))
-        return pc.multiply(wide, pa.scalar(Decimal(_NANOS[type_.unit]), pa.decimal128(10, 0)))
+        return pc.multiply(wide, pa.scalar(Decimal(unit_of(type_)), pa.decimal128(10, 0)))
     if pa.types.is_date32(type_) or pa.types.is_time32(type_):
         return column.cast(pa.int32())
     if kind.root in _TEXTS:
@@ -168,11 +164,9 @@ def bounds(column: pa.ChunkedArray) -> tuple[Any, Any]:
     return found["min"], found["max"]
 
 
-def narrow(
-    name: str, kind: Kind, stated: tuple[Any, Any], ends: tuple[Any, Any]
-) -> Iterator[tuple[str, str]]:
+def narrow(name: str, stated: tuple[Any, Any], ends: tuple[Any, Any]) -> Iterator[tuple[str, str]]:
     """Of stated bounds of a column, decoded, those that its ordered ends lie beyond."""
-    low, high = (ordered(value, kind) for value in stated)
+    low, high = map(ordered, stated)
     if None not in (low, ends[0]) and low > ends[0]:
         yield "min-values", f"the least {name} is stated as {stated[0]!r}, {ends[0]!r} is there"
     if None not in (high, ends[1]) and high < ends[1]:

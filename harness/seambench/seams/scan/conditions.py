@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from seambase.values import EXACT
+from seambench.formats.arrow_rows import leaves
 
 if TYPE_CHECKING:
     import polars as pl
@@ -83,21 +84,11 @@ def extremes(table: pa.Table) -> Iterator[Condition]:
 def _values(table: pa.Table) -> dict[_Path, list[Any]]:
     """By column, and field within, its values that SQL spells; without those that have none."""
     values: dict[_Path, list[Any]] = {}
-    for name in table.schema.names:
-        for path, column in _leaves((name,), table.column(name)):
-            own = [value for value in column.to_pylist() if spelled(value) is not None]
-            if own:
-                values[path] = own
+    for path, column in leaves(table):
+        own = [value for value in column.to_pylist() if spelled(value) is not None]
+        if own:
+            values[path] = own
     return values
-
-
-def _leaves(path: _Path, column: pa.ChunkedArray) -> Iterator[tuple[_Path, pa.ChunkedArray]]:
-    """A column, or the fields of a struct that are none themselves, each with its path."""
-    if not pa.types.is_struct(column.type):
-        yield path, column
-        return
-    for field, inner in zip(column.type, column.flatten(), strict=True):
-        yield from _leaves((*path, field.name), inner)
 
 
 def spelled(value: Any) -> str | None:

@@ -8,7 +8,7 @@ import re
 import struct
 import uuid
 import zlib
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal, InvalidOperation
 from functools import partial
@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from seambench.contracts.formats import Fault
+from seambench.formats.arrow_rows import leaves
 from seambench.formats.delta.lint.features import misfit, physical, schema_of
 from seambench.formats.delta.lint.log import State
 from seambench.formats.lint import Finding, Rules, Wrong, read_json, reason, size_of
@@ -28,43 +29,6 @@ from seambench.formats.lint.roaring import Positions, positions_64
 from seambench.formats.lint.values import ends, is_day
 
 RULES = Rules("delta", "Delta protocol", Path(__file__).with_name("rules.toml"))
-
-
-@dataclass(frozen=True)
-class Leaf:
-    """One column of a table, or one field of a struct at any depth; lists and maps are leaves.
-
-    Attributes:
-        path: names from the top.
-        field: as the file's schema has it; its metadata may hold the field's id.
-        values: null where the field is, or a struct around it.
-    """
-
-    path: tuple[str, ...]
-    field: pa.Field
-    values: pa.ChunkedArray
-
-    @property
-    def field_id(self) -> int | None:
-        """The id by which the writer of a Parquet file tells the field from others."""
-        said = (self.field.metadata or {}).get(b"PARQUET:field_id")
-        return None if said is None else int(said)
-
-
-def leaves(table: pa.Table) -> Iterator[Leaf]:
-    """Leaves of the columns of a table, those of a struct in its place."""
-    for field, column in zip(table.schema, table.columns, strict=True):
-        yield from _below((), field, column)
-
-
-def _below(above: tuple[str, ...], field: pa.Field, values: pa.ChunkedArray) -> Iterator[Leaf]:
-    path = (*above, field.name)
-    if not pa.types.is_struct(field.type):
-        yield Leaf(path, field, values)
-        return
-    # `flatten` hands a struct's nulls on to its fields.
-    for at, inner in enumerate(values.flatten()):
-        yield from _below(path, field.type.field(at), inner)
 
 
 _MAGIC = 1681511377
@@ -213,9 +177,9 @@ def _rows(
         says = f"numRecords is {stated}, the file has {rows.num_rows} rows"
         yield "stats.num-records", path, says
     exact = stats.get("tightBounds", True)
-    for leaf in leaves(live):
-        for rule, says in _stats(stats, leaf, exact=exact):
-            yield rule, f"{path}, column {'.'.join(leaf.path)}", says
+    for at, values in leaves(live):
+        for rule, says in _stats(stats, at, values, exact=exact):
+            yield rule, f"{path}, column {'.'.join(at)}", says
     for member in ("minValues", "maxValues", "nullCount"):
         for name in set(stats.get(member) or ()) - set(columns.fields):
             says = f"{member} has the column {name}, which there is not"
@@ -242,36 +206,35 @@ def _left(
     return rows.filter(pa.array(kept))
 
 
-def _stats(stats: Mapping[str, Any], leaf: Leaf, *, exact: bool) -> Iterator[Wrong]:
+def _stats(
+    stats: Mapping[str, Any], path: Sequence[str], values: pa.ChunkedArray, *, exact: bool
+) -> Iterator[Wrong]:
     """What statistics say of a column of the rows that are left, by its physical name."""
-    nulls, there = _at(stats.get("nullCount"), leaf), leaf.values.null_count
+    nulls, there = _at(stats.get("nullCount"), path), values.null_count
     # Counts that are not exact tell of all rows alike, or of none.
-    alike = {0: 0, stats.get("numRecords"): len(leaf.values)}
+    alike = {0: 0, stats.get("numRecords"): len(values)}
+    kind = values.type
+    never_cut = pa.types.is_integer(kind) or pa.types.is_date(kind)
     if isinstance(nulls, int) and there != (nulls if exact else alike.get(nulls, there)):
         yield "stats.null-count", f"nullCount is {nulls}, there are {there}"
     for member, is_low in (("minValues", True), ("maxValues", False)):
-        if (bound := _at(stats.get(member), leaf)) is None:
+        if (bound := _at(stats.get(member), path)) is None:
             continue
         rule = f"stats.{member[:3]}-values"
         try:
-            known = _comparable(bound, leaf.field.type, is_low=is_low)
+            known = _comparable(bound, kind, is_low=is_low)
         except (ValueError, InvalidOperation, TypeError, OverflowError) as error:
             yield rule, f"{member} is {bound!r}, no value of the column: {error}"
             continue
-        extreme = None if known is None else (ends(leaf.values) or (None, None))[not is_low]
+        extreme = None if known is None else (ends(values) or (None, None))[not is_low]
         if extreme is not None and ((extreme < known) if is_low else (extreme > known)):
-            yield rule, f"{member} is {bound}, there is {_shown(extreme, leaf.field.type)}"
-        elif exact and extreme not in (None, known) and _is_whole(leaf.field.type):
+            yield rule, f"{member} is {bound}, there is {_shown(extreme, kind)}"
+        elif exact and extreme not in (None, known) and never_cut:
             yield rule, f"{member} is {bound}, said to be tight; it is {extreme}"
 
 
-def _is_whole(kind: pa.DataType) -> bool:
-    """Whether bounds of a type are never cut or rounded."""
-    return bool(pa.types.is_integer(kind) or pa.types.is_date(kind))
-
-
-def _at(tree: Any, leaf: Leaf) -> Any:
-    for name in leaf.path:
+def _at(tree: Any, path: Sequence[str]) -> Any:
+    for name in path:
         if not isinstance(tree, Mapping):
             return None
         tree = tree.get(name)

@@ -252,10 +252,10 @@ def _partition_faults(table: _Table, manifest: Row, entries: Sequence[Row]) -> I
         yield f"of partitions: {why}"
         return
     names = table.schema["partitionKeys"]
-    for at, (name, kind) in enumerate(zip(names, table.partition, strict=True)):
-        values = [ordered(row[at], kind) for row in rows if row[at] is not None]
+    for at, name in enumerate(names):
+        values = [ordered(row[at]) for row in rows if row[at] is not None]
         ends = (min(values), max(values)) if values else (None, None)
-        yield from (says for _, says in narrow(name, kind, (low[at], high[at]), ends))
+        yield from (says for _, says in narrow(name, (low[at], high[at]), ends))
         if stats["_NULL_COUNTS"] and not stats["_NULL_COUNTS"][at] and len(values) < len(rows):
             yield f"no null of {name} is said to be there, and there are some"
 

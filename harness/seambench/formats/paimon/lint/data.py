@@ -52,20 +52,13 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, eq=False)
 class DataFile:
-    """A data file of a table, and the entry of a manifest that tells of it.
+    """A data file of a table, and the entry of a manifest that tells of it."""
 
-    Attributes:
-        table: the table's folder.
-        schema: that by which the file was written.
-        partition: values of the partition columns, as `decode` has them.
-        place: of the entry.
-    """
-
-    table: Path
-    schema: Row
+    table: Path  # the table's folder
+    schema: Row  # that by which the file was written
     entry: Row
-    partition: Mapping[str, Any]
-    place: str
+    partition: Mapping[str, Any]  # values of the partition columns, as `decode` has them
+    place: str  # of the entry
 
     @property
     def meta(self) -> Row:
@@ -101,7 +94,7 @@ class DataFile:
             rows = [decode(self.meta[name], kinds) for name in ("_MIN_KEY", "_MAX_KEY")]
         except InputError:
             return None
-        low, high = ([ordered(v, k) for v, k in zip(row, kinds, strict=True)] for row in rows)
+        low, high = (list(map(ordered, row)) for row in rows)
         return None if None in (*low, *high) else (low, high)
 
     def where(self) -> Path | None:
@@ -282,7 +275,7 @@ def _value_faults(one: DataFile, rows: pa.Table) -> Found:
     for name, value in one.partition.items():
         column = _column(rows, name, one.kinds[name])
         if column is not None and rows.num_rows and (ends := bounds(column)) != (value, value):
-            expected = ordered(value, one.kinds[name])
+            expected = ordered(value)
             if ends != (expected, expected) or (value is not None and column.null_count):
                 says = f"rows have {name} from {ends[0]!r} to {ends[1]!r}, the partition {value!r}"
                 yield "file.partition-values", "_PARTITION", says
@@ -365,7 +358,7 @@ def _stats_faults(
             yield "null-counts", f"{count} nulls of {name} are stated, there are {there}"
         column = _column(rows, held[name], kind)
         if column is not None:
-            yield from narrow(name, kind, (low[at], high[at]), bounds(column))
+            yield from narrow(name, (low[at], high[at]), bounds(column))
 
 
 def _bucket_faults(one: DataFile, rows: pa.Table) -> Found:
