@@ -39,7 +39,6 @@ from seambench.contracts import registry
 
 if TYPE_CHECKING:
     from seambench.data import Dataset, GenerateOptions
-    from seambench.records.model import Conformance
 
 _SCANS = ("all", "q6", "count")
 #: What means something in a quick run.
@@ -195,12 +194,10 @@ def _run(
     err.print("4 of 4: page")
     page = _build(results, site)
     by_name = {record.implementation.name: record for record in records}
-    show_closing({name: result_of(_of(name, checked), by_name.get(name)) for name in readers}, page)
+    parts = {name: [part for its_name, part in checked if its_name == name] for name in readers}
+    results_of = {name: result_of(parts[name], by_name.get(name)) for name in readers}
+    show_closing(results_of, page)
     return code
-
-
-def _of(name: str, checked: Sequence[tuple[str, Conformance]]) -> list[Conformance]:
-    return [part for its_name, part in checked if its_name == name]
 
 
 def _build(results: Path, site: Path) -> Path:

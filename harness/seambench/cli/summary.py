@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -28,14 +27,6 @@ _MOST_REASONS = 3
 def median_seconds(timing: Timing) -> float | None:
     """Median of the hot samples; None where there is no time."""
     return statistics.median(timing.hot) if timing.hot else None
-
-
-def geometric_mean(values: Sequence[float | None]) -> float | None:
-    """Geometric mean; None as soon as one value is missing, since a gap must not look fast."""
-    known = [value for value in values if value is not None]
-    if not known or len(known) < len(values):
-        return None
-    return math.exp(statistics.fmean(math.log(max(value, 1e-9)) for value in known))
 
 
 def print_summary(records: Sequence[Record], out: Console) -> None:
@@ -77,11 +68,13 @@ def _print_table(
 ) -> None:
     from rich.table import Table
 
+    from seambench.report.views.stats import whole_mean
+
     read = [record for record in records if any(takes(timing.case) for timing in record.timings)]
     rows = []
     for name, label in datasets.items():
         here = [[t for t in one.timings if takes(t.case) and t.over.name == name] for one in read]
-        values = (geometric_mean([median_seconds(timing) for timing in own]) for own in here)
+        values = (whole_mean([median_seconds(timing) for timing in own]) for own in here)
         rows.append([escape(label), *("-" if v is None else f"{v:.3f}" for v in values)])
     verdicts = [_verdict([t for t in one.timings if takes(t.case)]) for one in read]
     out.print(f"[bold]{title}[/bold]")

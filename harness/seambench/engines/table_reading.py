@@ -15,7 +15,7 @@ from seambase.dataset import original_errors, without_views
 from seambase.errors import UsageError
 from seambase.scan import ScanReport
 from seambase.where import Filter, parse_filter, require_columns
-from seambench.contracts.formats import TableFormat, offered_formats, recognised_formats
+from seambench.contracts.formats import offered_formats, recognised_formats
 from seambench.contracts.scan import Scan, Scanner, ScanRequest
 from seambench.engines.digest import quote
 from seambench.engines.stream_dataset import StreamDataset
@@ -40,7 +40,8 @@ class TableReading:
         wanted = list(plain.schema.names if columns is None else columns)
         if len(set(wanted)) != len(wanted):
             raise UsageError("--columns names a column twice")
-        formats = _formats_of(request.table, scanner)
+        # of a folder its own; of a table elsewhere those that the reader offers
+        formats = recognised_formats(Path(request.table)) or offered_formats(scanner.capabilities)
         self._meta = [name for format_ in formats for name in format_.meta_columns]
         # Tables may have more meta columns than every table has; the reader knows.
         hidden = [name for name in wanted if any(format_.is_meta(name) for format_ in formats)]
@@ -101,11 +102,6 @@ class TableReading:
             with con.sql(query).to_arrow_reader(size) as stream:
                 batches = (batch.select(self._columns).cast(schema) for batch in stream)
                 yield pa.RecordBatchReader.from_batches(schema, batches)
-
-
-def _formats_of(table: str, scanner: Scanner) -> list[TableFormat]:
-    """The format of a folder's table; of a table elsewhere, those that the reader offers."""
-    return recognised_formats(Path(table)) or offered_formats(scanner.capabilities)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from seambench.report.views.runs import Measured, Reader, RunSet, measured
-from seambench.report.views.stats import geometric_mean
+from seambench.report.views.stats import whole_mean
 
 #: Seconds added to both sides of a ratio: a query of a millisecond does not win by a hundred.
 CONSTANT = 0.001
@@ -14,16 +14,11 @@ CONSTANT = 0.001
 
 @dataclass(frozen=True)
 class Answer:
-    """One query by one reader.
-
-    Attributes:
-        ratio: to the best of the row; None for one that is stale or has no time.
-        same: no difference from the best.
-    """
+    """One query by one reader."""
 
     measured: Measured | None
-    ratio: float | None = None
-    same: bool = False
+    ratio: float | None = None  # to the best of the row; None for one that is stale or has no time
+    same: bool = False  # no difference from the best
 
 
 @dataclass(frozen=True)
@@ -36,13 +31,7 @@ class QueryRow:
 
 @dataclass(frozen=True)
 class QueryTable:
-    """All queries of a suite over one layout.
-
-    Attributes:
-        means: of each reader the geometric mean of its ratios, where there is anybody to compare
-            with; None where one is missing.
-        times: the same of its seconds.
-    """
+    """All queries of a suite over one layout."""
 
     suite: str
     ratio: float
@@ -52,8 +41,10 @@ class QueryTable:
     readers: Sequence[Reader]
     stale: Sequence[bool]
     rows: Sequence[QueryRow]
+    # of each reader the geometric mean of its ratios, where there is anybody to compare with; None
+    # where one is missing
     means: Sequence[float | None]
-    times: Sequence[float | None]
+    times: Sequence[float | None]  # the same of its seconds
 
     @property
     def id(self) -> str:
@@ -92,8 +83,8 @@ def _table(key: tuple[str, str, str, float, float], points: Sequence[Measured]) 
         for case in sorted({point.case for point in points})
     ]
     answers = [[row.answers[at] for row in rows] for at in range(len(readers))]
-    means = [_mean([answer.ratio for answer in listed]) for listed in answers]
-    times = [_mean([_seconds(answer) for answer in listed]) for listed in answers]
+    means = [whole_mean([answer.ratio for answer in listed]) for listed in answers]
+    times = [whole_mean([_seconds(answer) for answer in listed]) for listed in answers]
     return QueryTable(suite, ratio, share, format_, variant, readers, stale, rows, means, times)
 
 
@@ -113,8 +104,3 @@ def _answers(readings: Sequence[Measured | None]) -> list[Answer]:
         ratio = (CONSTANT + one.stat.median) / (CONSTANT + best.median)
         answers.append(Answer(one, ratio, one.stat is not best and one.stat.overlaps(best)))
     return answers
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return geometric_mean(known) if known and len(known) == len(values) else None

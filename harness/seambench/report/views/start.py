@@ -34,17 +34,11 @@ _FLOOR, _PAST = "a floor", "an old release"
 
 @dataclass(frozen=True)
 class FormatCases:
-    """What became of the cases of a format that a reader states.
+    """What became of the cases of a format that a reader states."""
 
-    Attributes:
-        shares: by kind, worst first.
-        stated: how many cases it was asked, as it states what they need.
-        of: how many the format has.
-    """
-
-    shares: Sequence[Share]
-    stated: int
-    of: int
+    shares: Sequence[Share]  # by kind, worst first
+    stated: int  # how many cases it was asked, as it states what they need
+    of: int  # how many the format has
 
     @property
     def reach(self) -> float:
@@ -69,26 +63,18 @@ class RightRow:
 
 @dataclass(frozen=True)
 class Right:
-    """Who is right.
+    """Who is right."""
 
-    Attributes:
-        formats: names of table formats.
-        peers: readers of others, the most wrong first.
-        floors: readers of files that know nothing of the formats these files belong to.
-        past: readers of others that cannot be had as their projects are today.
-        writers: of a seam whose implementations make what readers take, the most wrong first.
-        ours: the library, as users read with it.
-        variants: its other paths.
-        others: implementations of the other seams, where groups are no formats.
-    """
-
-    formats: Sequence[str]
-    peers: Sequence[RightRow]
+    formats: Sequence[str]  # names of table formats
+    peers: Sequence[RightRow]  # readers of others, the most wrong first
+    # readers of files that know nothing of the formats these files belong to
     floors: Sequence[RightRow]
-    past: Sequence[RightRow]
+    past: Sequence[RightRow]  # readers of others that cannot be had as their projects are today
+    # of a seam whose implementations make what readers take, the most wrong first
     writers: Sequence[RightRow]
-    ours: Sequence[RightRow]
-    variants: Sequence[RightRow]
+    ours: Sequence[RightRow]  # the library, as users read with it
+    variants: Sequence[RightRow]  # its other paths
+    # implementations of the other seams, where groups are no formats
     others: Sequence[tuple[Column, Sequence[Share]]]
 
     @property
@@ -105,30 +91,24 @@ class Right:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a scan costs at `RATIO`.
-
-    Attributes:
-        rows: of each reader its curve's only point, and the length of its bar in per cent.
-    """
+    """What a scan costs at `RATIO`."""
 
     runs: RunSet
     what: str
+    # of each reader its curve's only point, and the length of its bar in per cent
     rows: Sequence[tuple[Curve, Cell, float]]
 
 
 @dataclass(frozen=True)
 class Start:
-    """All of the first page.
-
-    Attributes:
-        other_cost: of a run that came with no checkout; else, without any `cost`, of a machine that
-            did other work, too.
-    """
+    """All of the first page."""
 
     finding: str
     wrong_link: str
     right: Right
     cost: Cost | None
+    # of a run that came with no checkout; else, without any `cost`, of a machine that did other
+    # work, too
     other_cost: Cost | None
     winners: tuple[Family, Sequence[Group]] | None
 
@@ -206,7 +186,8 @@ def _right(newest: Sequence[Column], known: Known) -> Right:
     of_formats: list[Column] = []
     others: list[tuple[Column, Sequence[Share]]] = []
     formats: set[str] = set()
-    first = [one for seam in {c.seam for c in newest} for one in unfolded(_of(newest, seam))]
+    by_seam = ([c for c in newest if c.seam == seam] for seam in {c.seam for c in newest})
+    first = [one for columns in by_seam for one in unfolded(columns)]
     for column in newest:
         groups = {group_of(case) for case in column.outcomes}
         if groups <= names:
@@ -233,10 +214,6 @@ def _right(newest: Sequence[Column], known: Known) -> Right:
         variants=[row for row in own if row is not best],
         others=others,
     )
-
-
-def _of(columns: Sequence[Column], seam: str) -> list[Column]:
-    return [column for column in columns if column.seam == seam]
 
 
 def _right_row(column: Column, formats: Sequence[str], known: Mapping[str, int]) -> RightRow:

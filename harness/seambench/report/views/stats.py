@@ -41,6 +41,12 @@ def geometric_mean(values: Iterable[float]) -> float:
     return math.exp(sum(logs) / len(logs))
 
 
+def whole_mean(values: Sequence[float | None]) -> float | None:
+    """The geometric mean; None where a value is missing, since a gap must not look fast."""
+    known = [value for value in values if value is not None]
+    return geometric_mean(known) if known and len(known) == len(values) else None
+
+
 def mean_of(stats: Sequence[Stat]) -> Stat:
     """The geometric mean of several timings, of their medians and of the ends of their ranges."""
     return Stat(

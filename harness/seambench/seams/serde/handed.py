@@ -69,7 +69,7 @@ def _longer_runs(array: pa.Array) -> pa.Array:
     ends = [min(spans[at][1], reach) - begin + _BEFORE for at in kept]
     ends = [_BEFORE, *ends, len(array) + _BEFORE + 1]
     values = array.values.slice(kept[0] if kept else 0, len(kept))
-    if _has_runs(values.type):  # which pyarrow cannot join
+    if "run_end_encoded" in str(values.type):  # runs, which pyarrow cannot join
         longer = _longer(values)
     else:
         edge = _unlike(values)
@@ -77,10 +77,6 @@ def _longer_runs(array: pa.Array) -> pa.Array:
     return pa.RunEndEncodedArray.from_arrays(
         sliced(pa.array(ends, array.type.run_end_type)), sliced(longer)
     )
-
-
-def _has_runs(type_: pa.DataType) -> bool:
-    return "run_end_encoded" in str(type_)
 
 
 def _unlike(values: pa.Array) -> pa.Array:

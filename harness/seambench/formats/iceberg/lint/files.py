@@ -97,9 +97,12 @@ def _columns(tree: Tree, one: Entry, held: Mapping[int, Held]) -> Iterator[Findi
         yield "entry.equality-ids", one.place, f"the file has no columns {absent}"
     values_of: dict[int, Measured] = {}
     kinds = {number: column.kind for number, column in known.items()}
+    is_parquet = str(one.file[101]).upper() == "PARQUET"
     for number in known.keys() & held.keys():
         column, here = known[number], f"{one.place}: {known[number].name}"
-        if says := _misread(one, held[number], column, tree.table.version):
+        # ORC has bytes for other types.
+        says = misread(held[number], column, tree.table.version) if is_parquet else ""
+        if says:
             yield "file.types", here, says
         elif column.plain and (values := held[number].values) is not None:
             values_of[number] = measure(column.kind, values)
@@ -135,11 +138,6 @@ def _unsorted(tree: Tree, one: Entry, held: Mapping[int, Held]) -> Iterator[Wron
         ways.append((part["direction"] == "desc", part["null-order"] == "nulls-first"))
     if any(is_behind(a, b, ways) for a, b in pairwise(zip(*columns, strict=True))):
         yield "sort-order", f"sort_order_id is {one.file[140]}, and its rows are not in that order"
-
-
-def _misread(one: Entry, held: Held, column: Field, version: int) -> str:
-    """Why a Parquet file's column cannot be read as the table's; ORC has bytes for other types."""
-    return misread(held, column, version) if str(one.file[101]).upper() == "PARQUET" else ""
 
 
 def _statistics(one: Entry, column: Field, true: Measured) -> Iterator[Wrong]:
