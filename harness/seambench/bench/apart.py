@@ -26,15 +26,10 @@ _SECONDS_TO_END = 10.0
 
 @dataclass(frozen=True)
 class Task:
-    """How a competitor is made.
+    """How a competitor is made."""
 
-    Attributes:
-        make: a function of a module.
-        args: its arguments, which can be pickled.
-    """
-
-    make: Callable[..., Competitor]
-    args: tuple[Any, ...]
+    make: Callable[..., Competitor]  # a function of a module
+    args: tuple[Any, ...]  # its arguments, which can be pickled
     memory: bool = False
 
 

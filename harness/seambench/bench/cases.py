@@ -45,21 +45,13 @@ SCANNED = "lineitem"
 
 @dataclass
 class LastRun:
-    """What is known of a reader's last run.
+    """What is known of a reader's last run."""
 
-    Attributes:
-        paths: slices read by each path.
-        warnings: damage that it skipped.
-        spent: seconds by what they were spent on.
-        cluster: Spark's master, where tasks ran in processes of their own.
-        evicted: whether the files were given out of the page cache before its first run.
-    """
-
-    paths: dict[str, int] = field(default_factory=dict)
-    warnings: list[Skipped] = field(default_factory=list)
-    spent: dict[str, float] = field(default_factory=dict)
-    cluster: str | None = None
-    evicted: bool = False
+    paths: dict[str, int] = field(default_factory=dict)  # slices read by each path
+    warnings: list[Skipped] = field(default_factory=list)  # damage that it skipped
+    spent: dict[str, float] = field(default_factory=dict)  # seconds by what they were spent on
+    cluster: str | None = None  # Spark's master, where tasks ran in processes of their own
+    evicted: bool = False  # whether the files were given out of the page cache before its first run
 
 
 class Case(Protocol):

@@ -36,29 +36,20 @@ from seambench.records.writer import Measurement, Recording, answered
 
 @dataclass(frozen=True)
 class ComparisonOptions:
-    """What to compare.
-
-    Attributes:
-        datasets: data sets that hold at least one table in a table format.
-        queries: numbers of the suite's queries; none for scans only.
-        scans: names from `seambench.bench.cases.SCANS`.
-        scans_only: readers that take no part in the queries.
-        threads: for readers and DuckDB; None for one per core.
-        budget_seconds: see `seambench.bench.measure.take_turns`.
-        wait_seconds: how long to wait at most for a machine that does nothing else.
-    """
+    """What to compare."""
 
     readers: Sequence[str]
-    datasets: Sequence[Dataset]
+    datasets: Sequence[Dataset]  # data sets that hold at least one table in a table format
+    # numbers of the suite's queries; none for scans only
     queries: Sequence[int] = tuple(range(1, 23))
-    scans: Sequence[str] = tuple(SCANS)
-    scans_only: Sequence[str] = ()
+    scans: Sequence[str] = tuple(SCANS)  # names from `seambench.bench.cases.SCANS`
+    scans_only: Sequence[str] = ()  # readers that take no part in the queries
     suite: str = "tpch"
     samples: int = 7
-    threads: int | None = None
-    budget_seconds: float | None = 60.0
+    threads: int | None = None  # for readers and DuckDB; None for one per core
+    budget_seconds: float | None = 60.0  # see `seambench.bench.measure.take_turns`
     memory: bool = True
-    wait_seconds: float = 0.0
+    wait_seconds: float = 0.0  # how long to wait at most for a machine that does nothing else
     command: str = "seambench bench"
 
 

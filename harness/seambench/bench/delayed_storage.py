@@ -24,18 +24,12 @@ _delay_seconds = [0.0]
 
 @dataclass(frozen=True)
 class Request:
-    """One request: what was asked for, of which path, and how many bytes came.
+    """One request: what was asked for, of which path, and how many bytes came."""
 
-    Attributes:
-        kind: `list`, `info` or `read`.
-        n_bytes: bytes read; 0 for other kinds.
-        begin: seconds of `time.perf_counter` when it was made.
-    """
-
-    kind: str
+    kind: str  # `list`, `info` or `read`
     path: str
-    n_bytes: int
-    begin: float
+    n_bytes: int  # bytes read; 0 for other kinds
+    begin: float  # seconds of `time.perf_counter` when it was made
     end: float
 
 

@@ -32,18 +32,12 @@ from seambench.records.writer import Measurement, Recording, answered, moved
 
 @dataclass(frozen=True)
 class Kernel:
-    """One competitor.
+    """One competitor."""
 
-    Attributes:
-        case: what a record calls it.
-        task: makes it, in its own process.
-        over: what it is timed over.
-        kind: an answer has rows that are judged; a step or a floor only moves some.
-    """
-
-    case: str
-    task: Task
-    over: Rows
+    case: str  # what a record calls it
+    task: Task  # makes it, in its own process
+    over: Rows  # what it is timed over
+    # an answer has rows that are judged; a step or a floor only moves some
     kind: Literal["answer", "step", "floor"] = "answer"
 
     @property
@@ -54,15 +48,11 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Kernels:
-    """What takes turns, and whose record it is.
-
-    Attributes:
-        kernels: in the order of their first runs.
-    """
+    """What takes turns, and whose record it is."""
 
     seam: str
     by: str
-    kernels: Sequence[Kernel]
+    kernels: Sequence[Kernel]  # in the order of their first runs
     origin: Origin | None = None
 
 

@@ -97,21 +97,14 @@ def _repeat(run: Run, calls: int) -> Any:
 
 @dataclass(frozen=True)
 class Competitor:
-    """Something to be timed.
+    """Something to be timed."""
 
-    Attributes:
-        run: does the work and returns its result.
-        judge: what is found in a result (`seambench.records.verdicts`); not timed.
-        clock: times a run; another one where other processes work too, or a run is many calls.
-        memory: measures memory in a run of its own; None: nobody asks.
-        about: what is to be known of its last run; None: nothing.
-    """
-
-    run: Run
-    judge: Judge
+    run: Run  # does the work and returns its result
+    judge: Judge  # what is found in a result (`seambench.records.verdicts`); not timed
+    # times a run; another one where other processes work too, or a run is many calls
     clock: Clock = own_clock
-    memory: MemoryRun | None = None
-    about: Callable[[], Any] | None = None
+    memory: MemoryRun | None = None  # measures memory in a run of its own; None: nobody asks
+    about: Callable[[], Any] | None = None  # what is to be known of its last run; None: nothing
 
 
 def growth_of(run: Run, judge: Judge) -> MemoryRun:

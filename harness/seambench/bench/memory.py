@@ -83,15 +83,11 @@ def peak_of_own_process() -> int:
 
 @dataclass(frozen=True)
 class Drained:
-    """What a streamed scan in a process of its own came to.
-
-    Attributes:
-        peak_bytes: most resident bytes of that process and its children together.
-    """
+    """What a streamed scan in a process of its own came to."""
 
     rows: int
     seconds: float
-    peak_bytes: int
+    peak_bytes: int  # most resident bytes of that process and its children together
 
 
 def run_drain(reader: str, request: Mapping[str, Any], timeout: float = 600.0) -> Drained:

@@ -36,19 +36,13 @@ def tables_to_read(dataset: Dataset) -> list[str]:
 
 @dataclass(frozen=True)
 class Reader:
-    """A reader of one data set, and what it is asked.
-
-    Attributes:
-        threads: for its scans; None for one per core.
-        query: the view it is asked for.
-        state: which of the oracle's states that is.
-    """
+    """A reader of one data set, and what it is asked."""
 
     name: str
     dataset: Dataset
-    threads: int | None
-    query: Query = "snapshot"
-    state: State = "snapshot"
+    threads: int | None  # for its scans; None for one per core
+    query: Query = "snapshot"  # the view it is asked for
+    state: State = "snapshot"  # which of the oracle's states that is
     problem: Exception | None = None
 
     def request(self, table: str, columns: Sequence[str] | None = None) -> ScanRequest:

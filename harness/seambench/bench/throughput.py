@@ -45,21 +45,16 @@ _COLUMN_SETS = ("all", "fixed")
 
 @dataclass(frozen=True)
 class ThroughputOptions:
-    """What to time.
-
-    Attributes:
-        columns: `all` 16 columns of lineitem, `fixed`: those 11 whose values have a fixed width.
-        only: words of which a step's name must hold one; none for all steps.
-        wait_seconds: how long to wait at most for a machine that does nothing else.
-    """
+    """What to time."""
 
     seam: str
     implementations: Sequence[str]
     rows: Sequence[int] = (4096, 65_536)
+    # `all` 16 columns of lineitem, `fixed`: those 11 whose values have a fixed width
     columns: Sequence[str] = ("all",)
-    only: Sequence[str] = ()
+    only: Sequence[str] = ()  # words of which a step's name must hold one; none for all steps
     samples: int = 15
-    wait_seconds: float = 0.0
+    wait_seconds: float = 0.0  # how long to wait at most for a machine that does nothing else
     command: str = "seambench throughput"
 
 

@@ -49,18 +49,13 @@ _ENOUGH_MEMORY, _ENOUGH_DISK = 8 * _GIB, 5 * _GIB
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked for.
-
-    Attributes:
-        advice: what to do when it is not ok; empty otherwise.
-        needed_for: what does not work without it.
-    """
+    """One thing that was looked for."""
 
     subject: str
     ok: bool
     found: str
-    advice: str = ""
-    needed_for: str = ""
+    advice: str = ""  # what to do when it is not ok; empty otherwise
+    needed_for: str = ""  # what does not work without it
 
 
 def doctor(

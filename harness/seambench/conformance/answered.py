@@ -24,15 +24,11 @@ from seambench.contracts.data_files import build
 
 @dataclass(frozen=True)
 class Answered:
-    """What one engine answered.
-
-    Attributes:
-        answers: by the id of a case the digest of its answer (`digest_of`).
-    """
+    """What one engine answered."""
 
     engine: str
     origin: Sequence[str]
-    answers: Mapping[str, str]
+    answers: Mapping[str, str]  # by the id of a case the digest of its answer (`digest_of`)
 
 
 @cache

@@ -38,19 +38,13 @@ _SHARE_OF_MEMORY = 0.75
 
 @dataclass(frozen=True)
 class Limits:
-    """What a process of an implementation may take.
+    """What a process of an implementation may take."""
 
-    Attributes:
-        seconds: for a case.
-        memory_bytes: resident, with all that it started; None for three quarters of the machine's.
-        hung: after so many cases in a row without an answer no more are asked; 0 for no end.
-        start_seconds: until it is ready.
-    """
-
-    seconds: float = 60.0
+    seconds: float = 60.0  # for a case
+    # resident, with all that it started; None for three quarters of the machine's
     memory_bytes: int | None = None
-    hung: int = 5
-    start_seconds: float = START_SECONDS
+    hung: int = 5  # after so many cases in a row without an answer no more are asked; 0 for no end
+    start_seconds: float = START_SECONDS  # until it is ready
 
 
 def memory_share(processes: int) -> int:

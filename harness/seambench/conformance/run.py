@@ -33,31 +33,23 @@ class Run:
     """What is checked, of which implementations.
 
     Each implementation runs in a process of its own, so that a crash or a hang is an outcome.
-
-    Attributes:
-        implementations: names as the registry takes them.
-        golden: folder of golden files to take in place of the installed cases.
-        patterns: of case ids (`scan/*/event/*`); None for all.
-        limits: what a process of an implementation may take.
-        xfails: files of known failures (`seambench.conformance.xfails`), besides those that
-            implementations name themselves.
-        root: folder with `cases/` and `golden/`; None for the installed suites'.
-        jobs: processes of an implementation at once.
-        narrow: of an implementation's name and the chosen cases, those to put to it, in order.
-        stated: capabilities of each implementation, once its cases were put to it.
-        known: the files of known failures that were looked into, likewise.
     """
 
     seam: str
-    implementations: Sequence[str]
-    golden: Path | None = None
-    patterns: Sequence[str] | None = None
-    limits: Limits = field(default_factory=Limits)
+    implementations: Sequence[str]  # names as the registry takes them
+    golden: Path | None = None  # folder of golden files to take in place of the installed cases
+    patterns: Sequence[str] | None = None  # of case ids (`scan/*/event/*`); None for all
+    limits: Limits = field(default_factory=Limits)  # what a process of an implementation may take
+    # files of known failures (`seambench.conformance.xfails`), besides those that implementations
+    # name themselves
     xfails: Sequence[Path] = ()
-    root: Path | None = None
-    jobs: int = 1
+    root: Path | None = None  # folder with `cases/` and `golden/`; None for the installed suites'
+    jobs: int = 1  # processes of an implementation at once
+    # of an implementation's name and the chosen cases, those to put to it, in order
     narrow: Callable[[str, list[Case]], list[Case]] | None = None
+    # capabilities of each implementation, once its cases were put to it
     stated: dict[str, frozenset[str]] = field(default_factory=dict, compare=False)
+    # the files of known failures that were looked into, likewise
     known: list[Xfails] = field(default_factory=list, compare=False)
 
     def cases(self, extra: str | None = None) -> list[Case]:

@@ -36,25 +36,19 @@ from seambench.contracts.peers.catalogue import AT, within
 
 @dataclass(frozen=True)
 class Xfail:
-    """One case that is known to fail, and why.
-
-    Attributes:
-        since: first version that was seen to fail; empty for any.
-        until: last version that was.
-        without: versions between these that were not.
-        outcomes: words that it ends with: a wrong answer excuses no crash. `pass` is one where it
-            depends on chance, as the order of threads, whether the answer is right.
-        digests: of what comes (`Outcome.digest`), in one version or another; none where it differs
-            from run to run.
-    """
+    """One case that is known to fail, and why."""
 
     id: str
     reason: str
     link: str = ""
-    since: str = ""
-    until: str = ""
-    without: Sequence[str] = ()
+    since: str = ""  # first version that was seen to fail; empty for any
+    until: str = ""  # last version that was
+    without: Sequence[str] = ()  # versions between these that were not
+    # words that it ends with: a wrong answer excuses no crash. `pass` is one where it depends on
+    # chance, as the order of threads, whether the answer is right.
     outcomes: Sequence[Literal["pass", "fail", "error", "timeout", "crash"]] = ("fail",)
+    # of what comes (`Outcome.digest`), in one version or another; none where it differs from run to
+    # run
     digests: Sequence[str] = ()
 
     def holds_for(self, version: str) -> bool:

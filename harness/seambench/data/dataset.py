@@ -35,16 +35,11 @@ State = Literal["snapshot", "base"]
 
 @dataclass(frozen=True)
 class DatasetTable:
-    """One table of a data set, as readers see it.
-
-    Attributes:
-        kind: name of its table format, or `parquet` for a folder of Parquet files.
-        path: its folder; tables that no layout changes lie in the `parquet` data set beside.
-    """
+    """One table of a data set, as readers see it."""
 
     name: str
-    kind: str
-    path: Path
+    kind: str  # name of its table format, or `parquet` for a folder of Parquet files
+    path: Path  # its folder; tables that no layout changes lie in the `parquet` data set beside
 
     @property
     def is_plain(self) -> bool:
@@ -54,19 +49,13 @@ class DatasetTable:
 
 @dataclass(frozen=True)
 class ExpectedTable:
-    """What a table must contain in some state, by the oracle.
-
-    Attributes:
-        path: Parquet file, or folder of Parquet files.
-        ts: value of the `ts` column to be added to the stored rows, or None.
-        digest: digest of the rows, `ts` included where the table has it.
-    """
+    """What a table must contain in some state, by the oracle."""
 
     name: str
-    path: Path
-    ts: int | None
+    path: Path  # Parquet file, or folder of Parquet files
+    ts: int | None  # value of the `ts` column to be added to the stored rows, or None
     rows: int
-    digest: str
+    digest: str  # digest of the rows, `ts` included where the table has it
 
     @property
     def sql(self) -> str:
@@ -79,14 +68,10 @@ class ExpectedTable:
 
 @dataclass(frozen=True)
 class Dataset:
-    """A complete data set on disk.
-
-    Attributes:
-        manifest: the manifest as it stands in the file.
-    """
+    """A complete data set on disk."""
 
     path: Path
-    manifest: Mapping[str, Any]
+    manifest: Mapping[str, Any]  # the manifest as it stands in the file
 
     @property
     def layout(self) -> str:

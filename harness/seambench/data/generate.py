@@ -40,44 +40,36 @@ _BRIEF_SCALE = 0.1
 
 @dataclass(frozen=True)
 class GenerateOptions:
-    """What to make. Each attribute is a flag of `seambench data` and of the spark-submit entry.
+    """What to make. Each attribute is a flag of `seambench data` and of the spark-submit entry."""
 
-    Attributes:
-        scale: `--scale`: TPC-H scale.
-        data: `--data`: data folder (default: SEAMBENCH_DATA, else `data`).
-        formats: `--format`, repeatable: table formats whose curves over update ratios are made
-            where no layout is named; none for all that are announced.
-        layouts: `--layout`, repeatable: names as the formats spell them. `parquet` is always made
-            too, since the others refer to it.
-        tables: `--table`, repeatable: tables to be of the layout's format; `all` for all eight. The
-            others are those of the `parquet` layout.
-        slices: `--slices`: slices of each such table, groups of rows in files of their own; None
-            takes what an existing data set has, else 5 below scale 1 (20 % of them is exactly one)
-            and 8 per unit of scale above.
-        seed: `--seed`: decides which rows are touched and what they become.
-        force: `--force`: make data sets again that exist.
-        wait: `--wait/--no-wait`: wait for another process that writes to the same data folder.
-        master: `--master`: Spark master; None means spark-submit's, else `local[*]`.
-        memory: `--memory`: heap of Spark's driver.
-        jars: `--jars`, repeatable: paths of jars, in place of fetching the format's.
-        conf: `--conf KEY=VALUE`, repeatable: further Spark settings.
-        quiet: `--quiet`: show no progress.
-    """
-
-    scale: float = 0.01
+    scale: float = 0.01  # `--scale`: TPC-H scale
+    # `--data`: data folder (default: SEAMBENCH_DATA, else `data`)
     data: Path = field(default_factory=default_data_folder)
+    # `--format`, repeatable: table formats whose curves over update ratios are made where no layout
+    # is named; none for all that are announced
     formats: tuple[str, ...] = ()
+    # `--layout`, repeatable: names as the formats spell them. `parquet` is always made too, since
+    # the others refer to it.
     layouts: tuple[str, ...] = ()
+    # `--table`, repeatable: tables to be of the layout's format; `all` for all eight. The others
+    # are those of the `parquet` layout.
     tables: tuple[str, ...] = DEFAULT_TABLES
+    # `--slices`: slices of each such table, groups of rows in files of their own; None takes what
+    # an existing data set has, else 5 below scale 1 (20 % of them is exactly one) and 8 per unit of
+    # scale above
     slices: int | None = None
-    seed: int = 42
-    force: bool = False
+    seed: int = 42  # `--seed`: decides which rows are touched and what they become
+    force: bool = False  # `--force`: make data sets again that exist
+    # `--wait/--no-wait`: wait for another process that writes to the same data folder
     wait: bool = True
+    # `--master`: Spark master; None means spark-submit's, else `local[*]`
     master: str | None = None
-    memory: str = "4g"
+    memory: str = "4g"  # `--memory`: heap of Spark's driver
+    # `--jars`, repeatable: paths of jars, in place of fetching the format's
     jars: tuple[str, ...] = ()
+    # `--conf KEY=VALUE`, repeatable: further Spark settings
     conf: Mapping[str, str] = field(default_factory=dict)
-    quiet: bool = False
+    quiet: bool = False  # `--quiet`: show no progress
 
 
 class PlannedDataset(NamedTuple):

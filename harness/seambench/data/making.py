@@ -48,23 +48,16 @@ _Expected = tuple[Expectation, dict[State, dict[str, Any]]]
 
 @dataclass(frozen=True)
 class Making:
-    """What does not change from layout to layout of a run.
-
-    Attributes:
-        folder: where the data sets of this scale lie.
-        tables: those that are tables of the layout's format.
-        force: make again what exists.
-        spark: how to start Spark.
-        knobs: what a data set is made with, by its layout, for the manifest.
-    """
+    """What does not change from layout to layout of a run."""
 
     scale: float
-    folder: Path
-    tables: tuple[str, ...]
+    folder: Path  # where the data sets of this scale lie
+    tables: tuple[str, ...]  # those that are tables of the layout's format
     slices: int
     seed: int
-    force: bool
-    spark: SparkOptions
+    force: bool  # make again what exists
+    spark: SparkOptions  # how to start Spark
+    # what a data set is made with, by its layout, for the manifest
     knobs: Callable[[Layout], Mapping[str, Any]]
 
     @property
@@ -226,22 +219,16 @@ def _write_manifest(
 
 @dataclass(frozen=True)
 class _Writing:
-    """The data sets of one format.
-
-    Attributes:
-        spark: a session with its jars.
-        work: folder for tables as they were created.
-        pool: where the oracle works.
-        bases: those tables by layout and name.
-        created: the seconds that they took.
-    """
+    """The data sets of one format."""
 
     making: Making
     format: TableFormat
-    spark: _Spark
-    work: Path
-    pool: ThreadPoolExecutor
+    spark: _Spark  # a session with its jars
+    work: Path  # folder for tables as they were created
+    pool: ThreadPoolExecutor  # where the oracle works
+    # those tables by layout and name
     bases: dict[tuple[Layout, str], Path] = field(default_factory=dict)
+    # the seconds that they took
     created: dict[tuple[Layout, str], float] = field(default_factory=dict)
 
     def make(self, layout: Layout) -> None:

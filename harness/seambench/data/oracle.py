@@ -30,15 +30,10 @@ DIGEST_KIND = "duckdb2"
 
 @dataclass(frozen=True)
 class Expectation:
-    """What the oracle found for one table.
+    """What the oracle found for one table."""
 
-    Attributes:
-        groups: what is known of its slices.
-        rows: expected number of rows, by state.
-    """
-
-    groups: Groups
-    rows: dict[State, int]
+    groups: Groups  # what is known of its slices
+    rows: dict[State, int]  # expected number of rows, by state
 
 
 def generator_batches(source: Path, table: str) -> Iterator[pa.RecordBatch]:
@@ -116,18 +111,12 @@ def connect(dataset: Dataset, state: State = "snapshot") -> duckdb.DuckDBPyConne
 
 @dataclass(frozen=True)
 class Answer:
-    """Result of a query over the expected rows.
+    """Result of a query over the expected rows."""
 
-    Attributes:
-        columns: name and DuckDB type of each column.
-        rows: the rows in the query's order, as Python values (Decimal, date, int, float, str,
-            None).
-        digest: digest of the rows, whatever their order.
-    """
-
-    columns: tuple[tuple[str, str], ...]
+    columns: tuple[tuple[str, str], ...]  # name and DuckDB type of each column
+    # the rows in the query's order, as Python values (Decimal, date, int, float, str, None)
     rows: tuple[tuple[Any, ...], ...]
-    digest: str
+    digest: str  # digest of the rows, whatever their order
 
 
 def answer(dataset: Dataset, name: str, sql: str, state: State = "snapshot") -> Answer:

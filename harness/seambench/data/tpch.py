@@ -35,19 +35,13 @@ _ROWS_PER_PART = 1_500_000
 
 @dataclass(frozen=True)
 class TableFacts:
-    """One TPC-H table.
-
-    Attributes:
-        keys: columns of the primary key, in the order TPC-H gives them.
-        rows: rows at scale 1.
-        scales: whether the number of rows grows with the scale.
-    """
+    """One TPC-H table."""
 
     name: str
-    keys: tuple[str, ...]
+    keys: tuple[str, ...]  # columns of the primary key, in the order TPC-H gives them
     schema: pa.Schema
-    rows: int
-    scales: bool = True
+    rows: int  # rows at scale 1
+    scales: bool = True  # whether the number of rows grows with the scale
 
 
 def _facts(name: str, keys: str, rows: int, columns: str, *, scales: bool = True) -> TableFacts:

@@ -70,38 +70,25 @@ def hash_keys(keys: list[npt.NDArray[np.int64]], seed: int, salt: int) -> npt.ND
 
 @dataclass(frozen=True)
 class Fate:
-    """What becomes of each row of a batch; all members are boolean arrays of its length.
+    """What becomes of each row of a batch; all members are boolean arrays of its length."""
 
-    Attributes:
-        held_back: absent from the base.
-        logged: written by the upsert.
-        late: written by the upsert with an older ordering value.
-        deleted: removed by the delete.
-    """
-
-    held_back: npt.NDArray[np.bool_]
-    logged: npt.NDArray[np.bool_]
-    late: npt.NDArray[np.bool_]
-    deleted: npt.NDArray[np.bool_]
+    held_back: npt.NDArray[np.bool_]  # absent from the base
+    logged: npt.NDArray[np.bool_]  # written by the upsert
+    late: npt.NDArray[np.bool_]  # written by the upsert with an older ordering value
+    deleted: npt.NDArray[np.bool_]  # removed by the delete
 
 
 @dataclass(frozen=True)
 class Updates:
-    """The changes to one table.
-
-    Attributes:
-        seed: any integer; another seed touches other rows.
-        ratio: per cent of the rows touched in a slice that has logs.
-        share: per cent of the slices that have logs.
-        groups: number of the slice of each row, by its key columns and the number of slices; see
-            `seambench.contracts.formats.Writer`.
-    """
+    """The changes to one table."""
 
     table: str
-    seed: int
-    ratio: float
-    share: float
+    seed: int  # any integer; another seed touches other rows
+    ratio: float  # per cent of the rows touched in a slice that has logs
+    share: float  # per cent of the slices that have logs
     slices: int
+    # number of the slice of each row, by its key columns and the number of slices; see
+    # `seambench.contracts.formats.Writer`
     groups: Groups
 
     def __post_init__(self) -> None:

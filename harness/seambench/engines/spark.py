@@ -49,22 +49,17 @@ appender.console.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex
 
 @dataclass(frozen=True)
 class SparkOptions:
-    """How to start Spark.
+    """How to start Spark."""
 
-    Attributes:
-        master: Spark master; None means what a surrounding spark-submit says, else `local[*]`.
-        memory: heap of the driver (which does all the work on a local master), e.g. `4g`.
-        jars: paths of jars to use instead of fetching those of the bundle.
-        conf: further Spark settings; they win over the ones made here.
-        brief: whether the work takes so little that Java's second compiler would only cost time.
-        bundle: what a table format needs; None where Spark reads and writes plain files alone.
-    """
-
+    # Spark master; None means what a surrounding spark-submit says, else `local[*]`
     master: str | None = None
-    memory: str = "4g"
-    jars: tuple[str, ...] = ()
+    memory: str = "4g"  # heap of the driver (which does all the work on a local master), e.g. `4g`.
+    jars: tuple[str, ...] = ()  # paths of jars to use instead of fetching those of the bundle
+    # further Spark settings; they win over the ones made here
     conf: Mapping[str, str] = field(default_factory=dict)
+    # whether the work takes so little that Java's second compiler would only cost time
     brief: bool = False
+    # what a table format needs; None where Spark reads and writes plain files alone
     bundle: SparkBundle | None = None
 
 

@@ -20,18 +20,14 @@ _PERCENT = r"(\d{1,3}(?:\.\d{1,2})?)"
 
 @dataclass(frozen=True)
 class ChangedLayout(Layout):
-    """One way to lay out tables of a format; each format derives its own.
-
-    Attributes:
-        kept: where changed rows are left, one of `choices`; the first if it is empty.
-    """
+    """One way to lay out tables of a format; each format derives its own."""
 
     #: What the choice is called on the command line and in results.
     knob: ClassVar[str]
     #: What can be chosen.
     choices: ClassVar[tuple[str, ...]]
 
-    kept: str = ""
+    kept: str = ""  # where changed rows are left, one of `choices`; the first if it is empty
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -35,15 +35,10 @@ from seambench.formats.edits import apply_edits
 
 @dataclass(frozen=True)
 class GoldenTable:
-    """A golden table, or a variant of one.
+    """A golden table, or a variant of one."""
 
-    Attributes:
-        format: what its bytes are.
-        folder: folder of its archive.
-    """
-
-    format: TableFormat
-    folder: Path
+    format: TableFormat  # what its bytes are
+    folder: Path  # folder of its archive
     spec: TableSpec
 
     @cached_property

@@ -21,25 +21,18 @@ from seambench.formats.golden import read_declaration
 
 @dataclass(frozen=True)
 class SteppedTable:
-    """What a golden table is and how it came to be.
-
-    Attributes:
-        columns: its latest schema, with the types of cases (`seambench.conformance.plain`).
-        steps: what is done, in the words of the table's format.
-        partition: its partition columns, where they are columns.
-        features: words of capabilities that reading it takes.
-        settings: of the Spark session, for all steps.
-        recipe: the program that made the table where Spark did not: a module, its steps in
-            words; empty for Spark.
-    """
+    """What a golden table is and how it came to be."""
 
     name: str
     note: str
+    # its latest schema, with the types of cases (`seambench.conformance.plain`)
     columns: Mapping[str, str]
-    steps: Sequence[Any]
-    partition: Sequence[str] = ()
-    features: Sequence[str] = ()
-    settings: Mapping[str, str] = field(default_factory=dict)
+    steps: Sequence[Any]  # what is done, in the words of the table's format
+    partition: Sequence[str] = ()  # its partition columns, where they are columns
+    features: Sequence[str] = ()  # words of capabilities that reading it takes
+    settings: Mapping[str, str] = field(default_factory=dict)  # of the Spark session, for all steps
+    # the program that made the table where Spark did not: a module, its steps in words; empty for
+    # Spark
     recipe: str = ""
 
 
@@ -52,17 +45,11 @@ def _settled(table: Path) -> None:
 
 @dataclass(frozen=True)
 class SteppedGolden(Generic[_Table]):
-    """The golden tables of a format; see `seambench.contracts.formats.Golden`.
+    """The golden tables of a format; see `seambench.contracts.formats.Golden`."""
 
-    Attributes:
-        kind: what its declarations are.
-        title: the format's, for messages.
-        settle: puts right what an archive cannot hold.
-    """
-
-    kind: type[_Table]
-    title: str
-    settle: Callable[[Path], None] = _settled
+    kind: type[_Table]  # what its declarations are
+    title: str  # the format's, for messages
+    settle: Callable[[Path], None] = _settled  # puts right what an archive cannot hold
 
     def load_table(self, folder: Path, file: Path | None = None) -> _Table:
         """Read what a golden table is."""

@@ -47,22 +47,14 @@ class Declared(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Side(Declared, frozen=True):
-    """What is timed.
-
-    Attributes:
-        case: a case, or a pattern of cases.
-        over: the data, as in `Rows.name`; absent: any.
-        threads: asked for; absent: one per core.
-        dimensions: what else must be said of the data.
-        best: of several cases the fastest alone.
-    """
+    """What is timed."""
 
     by: str
-    case: str
-    over: str | None = None
-    threads: int | None = None
-    dimensions: dict[str, Scalar] = {}
-    best: bool = False
+    case: str  # a case, or a pattern of cases
+    over: str | None = None  # the data, as in `Rows.name`; absent: any
+    threads: int | None = None  # asked for; absent: one per core
+    dimensions: dict[str, Scalar] = {}  # what else must be said of the data
+    best: bool = False  # of several cases the fastest alone
 
     def of(self, record: Record, scale: float) -> dict[str, Timing]:
         """Its timings in a record, by case."""
@@ -84,24 +76,16 @@ class Side(Declared, frozen=True):
 
 
 class Bar(Declared, frozen=True):
-    """A figure and its limit.
-
-    Attributes:
-        run: which of the runs makes its records.
-        numerator: what is compared.
-        denominator: with what; absent: the figure is no ratio.
-        at_most: the limit; there is this one or `at_least`.
-        scale: of TPC-H.
-        measure: seconds on the clock, of processors, or most resident MiB.
-    """
+    """A figure and its limit."""
 
     name: str
-    run: str
-    numerator: Side
-    denominator: Side | None = None
-    at_most: float | None = None
+    run: str  # which of the runs makes its records
+    numerator: Side  # what is compared
+    denominator: Side | None = None  # with what; absent: the figure is no ratio
+    at_most: float | None = None  # the limit; there is this one or `at_least`
     at_least: float | None = None
-    scale: float = 1.0
+    scale: float = 1.0  # of TPC-H
+    # seconds on the clock, of processors, or most resident MiB
     measure: Literal["wall", "cpu", "peak_mib"] = "wall"
 
     def allows(self, value: float) -> bool:
@@ -121,21 +105,14 @@ class Bars(Declared, frozen=True):
 
 @dataclass(frozen=True)
 class Judged:
-    """What became of a bar.
-
-    Attributes:
-        value: the figure; None: there is none, for `reason`.
-        ratio: with its interval, where it is one.
-        source: the run it is of, and when that was.
-        newest: a record of that run.
-    """
+    """What became of a bar."""
 
     bar: Bar
-    value: float | None = None
-    ratio: Ratio | None = None
+    value: float | None = None  # the figure; None: there is none, for `reason`
+    ratio: Ratio | None = None  # with its interval, where it is one
     reason: str = ""
-    source: str = ""
-    newest: Record | None = None
+    source: str = ""  # the run it is of, and when that was
+    newest: Record | None = None  # a record of that run
 
     @property
     def word(self) -> str:

@@ -19,48 +19,29 @@ from seambench.records.facts import without_folders
 
 
 class Held(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A reader over all tables of a format.
-
-    Attributes:
-        impl: the reader.
-        version: of the reader.
-        date: of the run.
-        answers: cases put to it.
-        differences: of these, answers with other rows than the case, or the plain read, has.
-    """
+    """A reader over all tables of a format."""
 
     format: str
-    impl: str
-    version: str
-    date: str
-    answers: int
-    differences: int
+    impl: str  # the reader
+    version: str  # of the reader
+    date: str  # of the run
+    answers: int  # cases put to it
+    differences: int  # of these, answers with other rows than the case, or the plain read, has
 
 
 class HeldForms(Held, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A reader over the forms that tables can take.
+    """A reader over the forms that tables can take."""
 
-    Attributes:
-        forms: how many had a place in some table.
-        variants: tables in a form.
-        left_out: cases that the reader does not pass as they stand, so that no form was shown.
-    """
-
-    forms: int
-    variants: int
-    left_out: int
+    forms: int  # how many had a place in some table
+    variants: int  # tables in a form
+    left_out: int  # cases that the reader does not pass as they stand, so that no form was shown
 
 
 class HeldWays(Held, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A reader through every outlet.
+    """A reader through every outlet."""
 
-    Attributes:
-        outlets: how many opened for some case.
-        closed: by outlet, how many cases did not take it for which reason.
-    """
-
-    outlets: int
-    closed: dict[str, dict[str, int]]
+    outlets: int  # how many opened for some case
+    closed: dict[str, dict[str, int]]  # by outlet, how many cases did not take it for which reason
 
 
 def held_forms(cases: Iterable[Case], outcomes: Sequence[Outcome]) -> list[HeldForms]:

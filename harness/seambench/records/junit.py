@@ -18,21 +18,13 @@ _MOST_CHARACTERS = 2000
 
 @dataclass(frozen=True)
 class JUnitCase:
-    """A case as JUnit has it.
+    """A case as JUnit has it."""
 
-    Attributes:
-        id: of the case; its folder becomes the class.
-        tag: what became of it.
-        kind: the same in our own word.
-        reason: why it did not pass.
-        seconds: how long it took; None where that is not known.
-    """
-
-    id: str
-    tag: Tag
-    kind: str
-    reason: str
-    seconds: float | None = None
+    id: str  # of the case; its folder becomes the class
+    tag: Tag  # what became of it
+    kind: str  # the same in our own word
+    reason: str  # why it did not pass
+    seconds: float | None = None  # how long it took; None where that is not known
 
 
 def junit(title: str, suites: Mapping[str, Iterable[JUnitCase]]) -> str:

@@ -35,18 +35,13 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Ratio:
-    """A ratio, and the ends of its interval.
-
-    Attributes:
-        count: samples of the side that has fewer.
-        paired: whether those of one round were compared with each other.
-    """
+    """A ratio, and the ends of its interval."""
 
     value: float
     low: float
     high: float
-    count: int
-    paired: bool
+    count: int  # samples of the side that has fewer
+    paired: bool  # whether those of one round were compared with each other
 
     @property
     def differs(self) -> bool:

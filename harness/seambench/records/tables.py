@@ -41,14 +41,11 @@ _NO_FIGURE = "no figure"
 
 
 class Row(Declared, frozen=True):
-    """A line: what is compared, and each side of it; the ratio is the second's to the first.
-
-    Attributes:
-        claimed: by somebody else, the least and the most that the ratio is.
-    """
+    """A line: what is compared, and each side of it; the ratio is the second's to the first."""
 
     label: str
     sides: list[Side]
+    # by somebody else, the least and the most that the ratio is
     claimed: tuple[float, float] | None = None
 
     def said(self, ratio: Ratio) -> str:
@@ -61,26 +58,17 @@ class Row(Declared, frozen=True):
 
 
 class Table(Declared, frozen=True):
-    """A table of a document.
+    """A table of a document."""
 
-    Attributes:
-        name: between the marks of the document.
-        document: path in a checkout.
-        columns: titles: of labels, of each side, and of the ratio.
-        run: which of the runs of `bars.toml` makes its records.
-        unit: seconds, or gigabytes a second (million rows a second) of what is moved.
-        scale: of the rows.
-        question: which its rows answer, by themselves; empty: none.
-    """
-
-    name: str
-    document: str
-    columns: list[str]
+    name: str  # between the marks of the document
+    document: str  # path in a checkout
+    columns: list[str]  # titles: of labels, of each side, and of the ratio
     row: list[Row]
-    run: str
-    question: str = ""
+    run: str  # which of the runs of `bars.toml` makes its records
+    question: str = ""  # which its rows answer, by themselves; empty: none
+    # seconds, or gigabytes a second (million rows a second) of what is moved
     unit: Literal["seconds", "rate"] = "seconds"
-    scale: float = 1.0
+    scale: float = 1.0  # of the rows
 
     def bar(self, row: Row) -> Bar:
         """The ratio of a row: of its second side to the first."""

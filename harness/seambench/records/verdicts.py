@@ -27,20 +27,14 @@ _REASON_LENGTH = 1000
 
 @dataclass(frozen=True)
 class Finding:
-    """An answer beside the one that is expected.
+    """An answer beside the one that is expected."""
 
-    Attributes:
-        expected: digest of the oracle's rows.
-        answer: digest of the rows that came.
-        difference: the first difference in words; also what no digest tells, such as a type.
-        bytes: of the answer in Arrow; None where it is no Arrow.
-    """
-
-    expected: str
-    answer: str
+    expected: str  # digest of the oracle's rows
+    answer: str  # digest of the rows that came
+    # the first difference in words; also what no digest tells, such as a type
     difference: str | None = None
     rows: int | None = None
-    bytes: int | None = None
+    bytes: int | None = None  # of the answer in Arrow; None where it is no Arrow
 
     @property
     def wrong(self) -> str | None:
@@ -54,16 +48,11 @@ class Finding:
 
 @dataclass(frozen=True)
 class Arrived:
-    """What a step or a floor moved; there is no answer in it.
+    """What a step or a floor moved; there is no answer in it."""
 
-    Attributes:
-        moved: how much was sent, and how much arrived.
-        bytes: the same as Arrow has them.
-    """
-
-    moved: Moved
+    moved: Moved  # how much was sent, and how much arrived
     rows: int | None = None
-    bytes: int | None = None
+    bytes: int | None = None  # the same as Arrow has them
 
     @property
     def wrong(self) -> str | None:
@@ -75,15 +64,11 @@ class Arrived:
 
 @dataclass(frozen=True)
 class ExpectedRows:
-    """Rows of a table, whatever their order.
-
-    Attributes:
-        schema: names and types they must have.
-        sql: a query in DuckDB that yields them, to name the first difference; None: the digests do.
-    """
+    """Rows of a table, whatever their order."""
 
     digest: str
-    schema: pa.Schema
+    schema: pa.Schema  # names and types they must have
+    # a query in DuckDB that yields them, to name the first difference; None: the digests do
     sql: str | None = None
 
     def judge(self, read: pa.Table | pa.RecordBatch) -> Finding:
@@ -108,18 +93,12 @@ class ExpectedRows:
 
 @dataclass(frozen=True)
 class ExpectedAnswer:
-    """The answer of a query: few rows, whose doubles may differ by a rounding.
-
-    Attributes:
-        columns: name and DuckDB type of each column.
-        rows: the oracle's, as Python values.
-        ordered: whether the order of the rows counts.
-    """
+    """The answer of a query: few rows, whose doubles may differ by a rounding."""
 
     digest: str
-    columns: Sequence[tuple[str, str]]
-    rows: Sequence[compare.Row]
-    ordered: bool
+    columns: Sequence[tuple[str, str]]  # name and DuckDB type of each column
+    rows: Sequence[compare.Row]  # the oracle's, as Python values
+    ordered: bool  # whether the order of the rows counts
 
     def judge(self, rows: Sequence[compare.Row], *, own_types: bool = False) -> Finding:
         """Compare rows of Python values with the oracle's.

@@ -43,27 +43,16 @@ class Sample:
 
 @dataclass
 class Measurement:
-    """What became of one competitor.
+    """What became of one competitor."""
 
-    Attributes:
-        cold: the first run.
-        hot: the warm runs after it.
-        finding: what was found in its last result.
-        error: the exception of a run that raised, after which it ran no more.
-        peak_bytes: most resident bytes, in a run of its own.
-        growth_bytes: the same above what was resident before.
-        places: in which turn of its round each warm run came.
-        evicted: whether files were given out of the page cache before the first run.
-    """
-
-    cold: list[Sample] = field(default_factory=list)
-    hot: list[Sample] = field(default_factory=list)
-    finding: Finding | Arrived | None = None
-    error: Exception | None = None
-    peak_bytes: int | None = None
-    growth_bytes: int | None = None
-    places: list[int] = field(default_factory=list)
-    evicted: bool = False
+    cold: list[Sample] = field(default_factory=list)  # the first run
+    hot: list[Sample] = field(default_factory=list)  # the warm runs after it
+    finding: Finding | Arrived | None = None  # what was found in its last result
+    error: Exception | None = None  # the exception of a run that raised, after which it ran no more
+    peak_bytes: int | None = None  # most resident bytes, in a run of its own
+    growth_bytes: int | None = None  # the same above what was resident before
+    places: list[int] = field(default_factory=list)  # in which turn of its round each warm run came
+    evicted: bool = False  # whether files were given out of the page cache before the first run
 
     @property
     def failed(self) -> bool:

@@ -47,29 +47,18 @@ _Held = Mapping[str, Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Pages:
-    """What the pages are made of.
-
-    Attributes:
-        known: how many cases there are today.
-        history: asv's folder of results.
-        random: what came of random tables, `results/random`.
-        forms: what came of tables in other forms, `results/forms`.
-        ways: what came through the outlets of scans, `results/ways`.
-        asv_pages: whether its own pages lie beside ours.
-        badges: file and text of each.
-        built: when, for people.
-    """
+    """What the pages are made of."""
 
     loaded: Loaded
     columns: Sequence[Column]
-    known: Known
-    history: Path
-    random: Path
-    forms: Path
-    ways: Path
-    asv_pages: bool
-    badges: Sequence[tuple[str, str]]
-    built: str
+    known: Known  # how many cases there are today
+    history: Path  # asv's folder of results
+    random: Path  # what came of random tables, `results/random`
+    forms: Path  # what came of tables in other forms, `results/forms`
+    ways: Path  # what came through the outlets of scans, `results/ways`
+    asv_pages: bool  # whether its own pages lie beside ours
+    badges: Sequence[tuple[str, str]]  # file and text of each
+    built: str  # when, for people
 
 
 def render(pages: Pages) -> Iterator[tuple[str, str]]:

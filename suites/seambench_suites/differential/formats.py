@@ -34,31 +34,26 @@ Rows = Sequence[Sequence[str]]
 
 @dataclasses.dataclass(frozen=True)
 class RandomFormat:
-    """A table format whose random tables Spark writes.
-
-    Attributes:
-        tables: kinds of tables, the usual one first: the declaration that a seed and the version of
-            the writer mean.
-        write: carries it out; see `seambench.formats.delta.writer.write_table`. What it does not
-            note itself is asked for when the table is whole.
-        request: asks a reader what Spark was asked.
-        settings: of Spark's session.
-        questions: what to ask about a table when it is whole.
-        ask: has Spark answer one of these questions; any version of the format may be asked.
-        why_otherwise: the reason why a version of the format answers by a rule of its own, which
-            nobody else need follow, or None. It is given the version, the table's folder, the
-            number of the question from 1, the answer, and a reader's own.
-        in_order: rows with what has no order put in one, given the names of their columns.
-    """
+    """A table format whose random tables Spark writes."""
 
     table_format: TableFormat
+    # kinds of tables, the usual one first: the declaration that a seed and the version of the
+    # writer mean
     tables: Mapping[str, Callable[[int, str], Any]]
+    # carries it out; see `seambench.formats.delta.writer.write_table`. What it does not note itself
+    # is asked for when the table is whole.
     write: Callable[..., Written]
-    request: Callable[[Path, Answer], ScanRequest]
-    settings: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    request: Callable[[Path, Answer], ScanRequest]  # asks a reader what Spark was asked
+    settings: Mapping[str, str] = dataclasses.field(default_factory=dict)  # of Spark's session
+    # what to ask about a table when it is whole
     questions: Callable[[Written], Sequence[Answer]] = lambda _done: ()
+    # has Spark answer one of these questions; any version of the format may be asked
     ask: Callable[[Any, Path, Answer], Answer] | None = None
+    # the reason why a version of the format answers by a rule of its own, which nobody else need
+    # follow, or None. It is given the version, the table's folder, the number of the question from
+    # 1, the answer, and a reader's own.
     why_otherwise: Callable[[str, Path, int, Answer, Answer], str | None] = lambda *_: None
+    # rows with what has no order put in one, given the names of their columns
     in_order: Callable[[Sequence[str], Rows], Rows] = lambda _, rows: rows
 
     def package(self, version: str | None = None) -> str:

@@ -27,32 +27,20 @@ from seamkit.exchange.logic.sink_buffer import CancelFragment, Send, SinkBuffer,
 
 @dataclass(frozen=True)
 class Size:
-    """What is explored.
+    """What is explored."""
 
-    Attributes:
-        senders: senders, each with one driver.
-        receivers: receivers, each with one reader.
-        packets: requests of each sender, dealt to the receivers in turn, before each eos.
-        dop: requests in flight to one destination.
-        keep_order: a merging exchange.
-        receiver_bytes: bytes beyond which answers are withheld; a request has 1.
-        doubled: messages of the network that may arrive twice, in all.
-        cancel: the query may be cancelled, at any step.
-        dealt: of a merge, whose keys are the packets' numbers: the receiver of each sender's
-            packets. Sinks and receivers are full with the first packet.
-        bounds: senders that are full tell receivers of a merge how far they are.
-    """
-
-    senders: int = 2
-    receivers: int = 2
-    packets: int = 3
-    dop: int = 1
-    keep_order: bool = False
-    receiver_bytes: int = 1
-    doubled: int = 0
-    cancel: bool = False
+    senders: int = 2  # senders, each with one driver
+    receivers: int = 2  # receivers, each with one reader
+    packets: int = 3  # requests of each sender, dealt to the receivers in turn, before each eos
+    dop: int = 1  # requests in flight to one destination
+    keep_order: bool = False  # a merging exchange
+    receiver_bytes: int = 1  # bytes beyond which answers are withheld; a request has 1
+    doubled: int = 0  # messages of the network that may arrive twice, in all
+    cancel: bool = False  # the query may be cancelled, at any step
+    # of a merge, whose keys are the packets' numbers: the receiver of each sender's packets. Sinks
+    # and receivers are full with the first packet.
     dealt: tuple[tuple[int, ...], ...] = ()
-    bounds: bool = True
+    bounds: bool = True  # senders that are full tell receivers of a merge how far they are
 
     def receiver_of(self, sender: int, packet: int) -> int:
         """Who gets a packet."""
@@ -70,16 +58,12 @@ class Explored:
 
 @dataclass
 class Merge:
-    """What a receiver that merges has of each sender.
+    """What a receiver that merges has of each sender."""
 
-    Attributes:
-        heads: the key of its next row, and whether it is a row or only a bound; None: wanted; END:
-            nothing comes.
-        last: key and sender of the row that left last.
-    """
-
+    # the key of its next row, and whether it is a row or only a bound; None: wanted; END: nothing
+    # comes
     heads: list[tuple[int, bool] | None]
-    last: tuple[int, int] = (-1, -1)
+    last: tuple[int, int] = (-1, -1)  # key and sender of the row that left last
 
     def wants(self) -> int | None:
         """The sender whose rows are wanted, after all rows have left that may; None: it is over."""

@@ -38,53 +38,32 @@ class InvariantError(SeambenchError):
 
 @dataclass(frozen=True)
 class Scenario:
-    """One course of an exchange.
+    """One course of an exchange."""
 
-    Attributes:
-        seed: of every choice that the fields below leave open.
-        senders: fragment instances that send, each with `drivers` drivers.
-        receivers: fragment instances that receive, each with `readers` drivers.
-        packets: requests of each driver to each receiver, before its eos.
-        chunk_bytes: largest size of a chunk.
-        dop: see `SinkOptions.pipeline_sink_brpc_dop`.
-        sink_size: see `SinkOptions.pipeline_sink_buffer_size`.
-        sink_bytes: see `SinkOptions.max_buffered_bytes`.
-        drain: see `SinkOptions.drain`.
-        receiver_bytes: see `ReceiverOptions.exchg_node_buffer_size_bytes`.
-        keep_order: a merging exchange.
-        pipeline_level: see `ReceiverOptions.pipeline_level_shuffle`.
-        duplicates: see `ReceiverOptions.duplicates`.
-        delay: most ticks a message takes; different ones overtake each other.
-        doubled: share of messages that arrive twice.
-        lost: share of messages that never arrive; the transport finds out after a while.
-        slow: ticks between two looks of a reader.
-        fault: what else goes wrong, at `fault_time`: a bad answer of one receiver, cancellation of
-            the query or of one sender's drivers, a receiver that restarts and knows nothing, or one
-            reader that needs no more.
-        fault_time: the tick.
-    """
-
-    seed: int = 0
-    senders: int = 1
-    receivers: int = 1
+    seed: int = 0  # of every choice that the fields below leave open
+    senders: int = 1  # fragment instances that send, each with `drivers` drivers
+    receivers: int = 1  # fragment instances that receive, each with `readers` drivers
     drivers: int = 1
     readers: int = 1
-    packets: int = 1
-    chunk_bytes: int = 10
-    dop: int = 64
-    sink_size: int = 64
-    sink_bytes: int | None = None
-    drain: Literal["window", "one"] = "window"
-    receiver_bytes: int = 10 << 20
-    keep_order: bool = False
-    pipeline_level: bool = True
-    duplicates: Literal["drop", "accept"] = "drop"
-    delay: int = 1
-    doubled: float = 0.0
-    lost: float = 0.0
-    slow: int = 1
+    packets: int = 1  # requests of each driver to each receiver, before its eos
+    chunk_bytes: int = 10  # largest size of a chunk
+    dop: int = 64  # see `SinkOptions.pipeline_sink_brpc_dop`
+    sink_size: int = 64  # see `SinkOptions.pipeline_sink_buffer_size`
+    sink_bytes: int | None = None  # see `SinkOptions.max_buffered_bytes`
+    drain: Literal["window", "one"] = "window"  # see `SinkOptions.drain`
+    receiver_bytes: int = 10 << 20  # see `ReceiverOptions.exchg_node_buffer_size_bytes`
+    keep_order: bool = False  # a merging exchange
+    pipeline_level: bool = True  # see `ReceiverOptions.pipeline_level_shuffle`
+    duplicates: Literal["drop", "accept"] = "drop"  # see `ReceiverOptions.duplicates`
+    delay: int = 1  # most ticks a message takes; different ones overtake each other
+    doubled: float = 0.0  # share of messages that arrive twice
+    lost: float = 0.0  # share of messages that never arrive; the transport finds out after a while
+    slow: int = 1  # ticks between two looks of a reader
+    # what else goes wrong, at `fault_time`: a bad answer of one receiver, cancellation of the query
+    # or of one sender's drivers, a receiver that restarts and knows nothing, or one reader that
+    # needs no more
     fault: Fault = "none"
-    fault_time: int = 0
+    fault_time: int = 0  # the tick
 
 
 @dataclass(frozen=True)

@@ -24,16 +24,11 @@ _SIGNALS = {-11: "SIGSEGV", 139: "SIGSEGV", -6: "SIGABRT", 134: "SIGABRT"}
 
 @dataclass(frozen=True)
 class Ran:
-    """What came of a script.
-
-    Attributes:
-        ended: in words, where it did not end well; empty where it did.
-        killed: whether a signal ended it, which no caller can catch.
-    """
+    """What came of a script."""
 
     printed: str
-    ended: str
-    killed: bool = False
+    ended: str  # in words, where it did not end well; empty where it did
+    killed: bool = False  # whether a signal ended it, which no caller can catch
 
     def shows(self, finding: Finding) -> bool:
         """Whether this is the defect: other text than the right one, or no error to catch."""

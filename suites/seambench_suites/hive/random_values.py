@@ -43,14 +43,10 @@ AWKWARD = "\x01\x02\x03\x04|,:;\\ \t\"'Nn0é😀"
 
 @dataclass(frozen=True)
 class HiveType:
-    """A type: a word of Hive's, or a nested one of further types.
+    """A type: a word of Hive's, or a nested one of further types."""
 
-    Attributes:
-        word: `int`, `decimal(10,2)`, ..., or `array`, `map`, `struct`.
-        inner: of an element; of key and value; of fields, which are called `f0`, `f1`, ....
-    """
-
-    word: str
+    word: str  # `int`, `decimal(10,2)`, ..., or `array`, `map`, `struct`
+    # of an element; of key and value; of fields, which are called `f0`, `f1`, ...
     inner: Sequence[HiveType] = ()
 
     def __str__(self) -> str:

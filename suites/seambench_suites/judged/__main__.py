@@ -47,17 +47,11 @@ sys.meta_path.insert(0, First)
 
 @dataclass(frozen=True)
 class Accepted:
-    """Mistakes that may live.
+    """Mistakes that may live."""
 
-    Attributes:
-        modules: pattern of paths below the judge's package.
-        mistake: pattern of what `Mistake.title` says.
-        reason: why no test needs to find it.
-    """
-
-    modules: str
-    mistake: str
-    reason: str
+    modules: str  # pattern of paths below the judge's package
+    mistake: str  # pattern of what `Mistake.title` says
+    reason: str  # why no test needs to find it
 
 
 @dataclass(frozen=True)

@@ -40,19 +40,12 @@ _NOTE = "_judged_note"
 
 
 class Seen(NamedTuple):
-    """What a test did.
+    """What a test did."""
 
-    Attributes:
-        seconds: what it took.
-        places: statements that ran in this process meanwhile.
-        passed: whether it did.
-        others: whether it had other processes.
-    """
-
-    seconds: float
-    places: frozenset[Place]
-    passed: bool
-    others: bool
+    seconds: float  # what it took
+    places: frozenset[Place]  # statements that ran in this process meanwhile
+    passed: bool  # whether it did
+    others: bool  # whether it had other processes
 
 
 def preload(modules: Iterable[str], tests: Sequence[str]) -> None:

@@ -32,25 +32,15 @@ _OTHER: dict[type[ast.operator], type[ast.operator]] = {
 
 @dataclass(frozen=True)
 class Mistake:
-    """One change of a text.
+    """One change of a text."""
 
-    Attributes:
-        where: name of the function, with that of its class.
-        line: number of the first line, from 1.
-        was: the part that is changed, in one line.
-        becomes: what stands there afterwards.
-        begin: of the part in the text, in characters.
-        end: behind it.
-        statement: line at which the statement begins that it is in.
-    """
-
-    where: str
-    line: int
-    was: str
-    becomes: str
-    begin: int
-    end: int
-    statement: int
+    where: str  # name of the function, with that of its class
+    line: int  # number of the first line, from 1
+    was: str  # the part that is changed, in one line
+    becomes: str  # what stands there afterwards
+    begin: int  # of the part in the text, in characters
+    end: int  # behind it
+    statement: int  # line at which the statement begins that it is in
 
     @property
     def title(self) -> str:

@@ -29,18 +29,13 @@ class Change(Protocol):
 
 @dataclass(frozen=True)
 class Mutation:
-    """One change.
+    """One change."""
 
-    Attributes:
-        file: path below the table.
-        operation: `flip` one bit, `cut` to a length, `remove` the file, `empty` it, or `swap` its
-            bytes with those of another file.
-        at: the bit of a flip, the length of a cut.
-    """
-
-    file: str
+    file: str  # path below the table
+    # `flip` one bit, `cut` to a length, `remove` the file, `empty` it, or `swap` its bytes with
+    # those of another file
     operation: str
-    at: int = 0
+    at: int = 0  # the bit of a flip, the length of a cut
     other: str = ""
 
     def __str__(self) -> str:

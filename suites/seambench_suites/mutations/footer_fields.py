@@ -34,19 +34,12 @@ _TRIES = 50
 
 @dataclass(frozen=True)
 class FieldChange:
-    """A footer with one other field.
+    """A footer with one other field."""
 
-    Attributes:
-        file: path below the table.
-        path: numbers of the fields that lead to it, `*` for an item of a list.
-        change: what it said and says.
-        content: the whole file with it.
-    """
-
-    file: str
-    path: str
-    change: str
-    content: bytes = field(repr=False)
+    file: str  # path below the table
+    path: str  # numbers of the fields that lead to it, `*` for an item of a list
+    change: str  # what it said and says
+    content: bytes = field(repr=False)  # the whole file with it
     operation: str = "field"
 
     def __str__(self) -> str:

@@ -30,22 +30,15 @@ _HERE = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Step:
-    """A command of the long run.
-
-    Attributes:
-        run: its words; programs are those of this environment, where it has them.
-        tells: what it prints: `outcomes`, `junit`, or nothing that could be counted.
-        hours: after which it is ended.
-        about: one line for people.
-        sample: module of tests by which a part of it stands in `make test`.
-    """
+    """A command of the long run."""
 
     name: str
-    run: Sequence[str]
-    about: str
-    sample: str
+    run: Sequence[str]  # its words; programs are those of this environment, where it has them
+    about: str  # one line for people
+    sample: str  # module of tests by which a part of it stands in `make test`
+    # what it prints: `outcomes`, `junit`, or nothing that could be counted
     tells: Literal["outcomes", "junit", ""] = ""
-    hours: float = 2.0
+    hours: float = 2.0  # after which it is ended
 
 
 @dataclass(frozen=True)

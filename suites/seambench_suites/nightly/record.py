@@ -18,19 +18,14 @@ _SCHEMA = 1
 
 @dataclass(frozen=True)
 class Done:
-    """A step that ran.
-
-    Attributes:
-        ended: `passed`, `failed` or `timeout`.
-        seconds: it took.
-        counts: of what it asked, by implementation and word; of tests by word alone.
-        skipped: reasons why tests did not run, and how many did not.
-    """
+    """A step that ran."""
 
     name: str
-    ended: str
-    seconds: float
+    ended: str  # `passed`, `failed` or `timeout`
+    seconds: float  # it took
+    # of what it asked, by implementation and word; of tests by word alone
     counts: dict[str, int] = field(default_factory=dict)
+    # reasons why tests did not run, and how many did not
     skipped: dict[str, int] = field(default_factory=dict)
 
 

@@ -28,32 +28,23 @@ _EXACT = Context(prec=60, rounding=ROUND_HALF_UP)
 
 @dataclass(frozen=True)
 class Answer:
-    """What is known of a published answer.
-
-    Attributes:
-        columns: per column, how it is printed: `text`, `double`, or the number of decimals.
-        sha256: `answer_digest` of the published rows.
-    """
+    """What is known of a published answer."""
 
     rows: int
+    # per column, how it is printed: `text`, `double`, or the number of decimals
     columns: Mapping[str, str | int]
-    sha256: str
+    sha256: str  # `answer_digest` of the published rows
 
 
 class TpchSuite:
-    """The queries by number, 1 to 22.
+    """The queries by number, 1 to 22."""
 
-    Attributes:
-        readers: whom a comparison runs where none is named: our paths, and pyarrow as a floor.
-        bars: declares figures over its rows that must be met.
-        tables: declares the tables of figures in documents.
-        scans_only: those among them that read a row at a time: queries would take most of the run.
-    """
-
+    # whom a comparison runs where none is named: our paths, and pyarrow as a floor
     readers: Sequence[str] = ("native", "pyarrow", "auto", "merge", "connector")
+    # those among them that read a row at a time: queries would take most of the run
     scans_only: Sequence[str] = ("connector",)
-    bars: Path = _FOLDER.parent / "bars.toml"
-    tables: Path = _FOLDER.parent / "tables.toml"
+    bars: Path = _FOLDER.parent / "bars.toml"  # declares figures over its rows that must be met
+    tables: Path = _FOLDER.parent / "tables.toml"  # declares the tables of figures in documents
 
     @cached_property
     def queries(self) -> Mapping[int, str]:

@@ -44,15 +44,10 @@ _FLAT = {
 
 @dataclass(frozen=True)
 class Program:
-    """A program that writes tables.
+    """A program that writes tables."""
 
-    Attributes:
-        writer: its name in ids of cases.
-        title: the library that it uses, with its version.
-    """
-
-    writer: str
-    title: str
+    writer: str  # its name in ids of cases
+    title: str  # the library that it uses, with its version
     path: Path
     module: str
 

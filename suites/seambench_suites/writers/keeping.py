@@ -51,31 +51,22 @@ class _Ask:
 
 @dataclass
 class Recipe:
-    """A golden table while it is made.
-
-    Attributes:
-        title: writer and version, for the origin.
-        name: what the table is about; with the writer it names the folder.
-        columns: the latest schema, with the types of cases.
-        second: what other reader was asked, by its name and version.
-        declared: further keys of the declaration, such as `partition`.
-        compared: the columns that cases name; None for all.
-        recipe: its module, where that is not named like the writer.
-        steps: what was done so far, as `step` notes it.
-        instants: the commit that each step made, empty where it made none.
-    """
+    """A golden table while it is made."""
 
     format: str
     writer: str
-    title: str
-    name: str
+    title: str  # writer and version, for the origin
+    name: str  # what the table is about; with the writer it names the folder
     note: str
-    columns: Mapping[str, str]
+    columns: Mapping[str, str]  # the latest schema, with the types of cases
+    # what other reader was asked, by its name and version
     second: Mapping[str, Second] = field(default_factory=dict)
+    # further keys of the declaration, such as `partition`
     declared: Mapping[str, Any] = field(default_factory=dict)
-    compared: Sequence[str] | None = None
-    recipe: str = ""
-    steps: list[str] = field(default_factory=list)
+    compared: Sequence[str] | None = None  # the columns that cases name; None for all
+    recipe: str = ""  # its module, where that is not named like the writer
+    steps: list[str] = field(default_factory=list)  # what was done so far, as `step` notes it
+    # the commit that each step made, empty where it made none
     instants: list[str] = field(default_factory=list)
     _asks: dict[str, _Ask] = field(default_factory=dict)
 

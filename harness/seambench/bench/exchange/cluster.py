@@ -27,26 +27,20 @@ _UNIX = "unix:{folder}/{{index}}-{{step}}"
 
 @dataclass(frozen=True)
 class Way:
-    """How rows travel.
+    """How rows travel."""
 
-    Attributes:
-        transport: of the exchange seam; `pass-through` and `local` want all workers in one process.
-        format: how rows are carried where they become bytes.
-        chunk_rows: rows of a batch that is written, and most of one that travels.
-        buffer_bytes: bytes beyond which a receiver makes its senders wait; None for its choice.
-        near: workers that share a process, among whom batches change hands while `transport`
-            carries what leaves it; 0: a process each, and everything is carried.
-        drivers: of each worker, on both sides of every exchange.
-        address: where workers listen, with `{index}` of the worker and `{step}` of the plan; None
-            for Unix sockets in a folder of the run.
-    """
-
+    # of the exchange seam; `pass-through` and `local` want all workers in one process
     transport: str
-    format: str = "arrow"
-    chunk_rows: int = 4096
+    format: str = "arrow"  # how rows are carried where they become bytes
+    chunk_rows: int = 4096  # rows of a batch that is written, and most of one that travels
+    # bytes beyond which a receiver makes its senders wait; None for its choice
     buffer_bytes: int | None = None
+    # workers that share a process, among whom batches change hands while `transport` carries what
+    # leaves it; 0: a process each, and everything is carried
     near: int = 0
-    drivers: int = 1
+    drivers: int = 1  # of each worker, on both sides of every exchange
+    # where workers listen, with `{index}` of the worker and `{step}` of the plan; None for Unix
+    # sockets in a folder of the run
     address: str | None = None
 
     @property
@@ -64,27 +58,18 @@ class Way:
 
 @dataclass(frozen=True)
 class Ran:
-    """One run of a plan.
+    """One run of a plan."""
 
-    Attributes:
-        seconds: until the last worker was done.
-        cpu: processor seconds of all processes.
-        bytes: of the rows that workers received, as Arrow has them.
-        passed_bytes: of chunks that changed hands; 0 of an implementation that does not count them.
-        peak_bytes: most resident bytes of each process, added up; 0 if nobody watched.
-        growth_bytes: the same above what was resident before.
-        outcomes: what each worker has to say of its own.
-        spent: seconds by what sides spent them on; none of an implementation that does not say.
-    """
-
-    seconds: float
-    cpu: float
-    bytes: int
+    seconds: float  # until the last worker was done
+    cpu: float  # processor seconds of all processes
+    bytes: int  # of the rows that workers received, as Arrow has them
     rows: int
+    # of chunks that changed hands; 0 of an implementation that does not count them
     passed_bytes: int
-    peak_bytes: int
-    growth_bytes: int
-    outcomes: Sequence[Mapping[str, Any]]
+    peak_bytes: int  # most resident bytes of each process, added up; 0 if nobody watched
+    growth_bytes: int  # the same above what was resident before
+    outcomes: Sequence[Mapping[str, Any]]  # what each worker has to say of its own
+    # seconds by what sides spent them on; none of an implementation that does not say
     spent: Mapping[str, float]
 
     @classmethod

@@ -26,20 +26,14 @@ _ZIPF_KEYS_AT_MOST = 1_000_000
 
 @dataclass(frozen=True)
 class Step:
-    """One exchange of a plan.
+    """One exchange of a plan."""
 
-    Attributes:
-        name: unique in the plan.
-        partition: `single`: all rows go to the first worker; otherwise every worker receives.
-        keys: of `hash` and `bucket`.
-        buckets: how many there are; worker i has buckets i, i + workers, ...
-    """
-
-    name: str
+    name: str  # unique in the plan
     schema: pa.Schema
+    # `single`: all rows go to the first worker; otherwise every worker receives
     partition: PartitionKind
-    keys: tuple[str, ...] = ()
-    buckets: int = 0
+    keys: tuple[str, ...] = ()  # of `hash` and `bucket`
+    buckets: int = 0  # how many there are; worker i has buckets i, i + workers, ...
 
 
 class Worker(Protocol):
@@ -54,25 +48,19 @@ class Worker(Protocol):
 
 @dataclass(frozen=True)
 class Plan:
-    """A plan and what must come of it.
-
-    Attributes:
-        tables: what each worker holds a part of.
-        run: what a worker does; its part of the outcome.
-        number: the query of the TPC-H suite whose answer the first worker then has; None where the
-            outcome are the tables themselves, anywhere.
-        copies: every worker has all of the outcome, not a part.
-        derive: changes a table before it is dealt to workers.
-        place: the worker of each row of a table, where it lies in buckets; others lie anywhere.
-    """
+    """A plan and what must come of it."""
 
     name: str
-    tables: tuple[str, ...]
+    tables: tuple[str, ...]  # what each worker holds a part of
     steps: tuple[Step, ...]
-    run: Callable[[Worker], list[pa.Table]]
+    run: Callable[[Worker], list[pa.Table]]  # what a worker does; its part of the outcome
+    # the query of the TPC-H suite whose answer the first worker then has; None where the outcome
+    # are the tables themselves, anywhere
     number: int | None = None
-    copies: bool = False
+    copies: bool = False  # every worker has all of the outcome, not a part
+    # changes a table before it is dealt to workers
     derive: Mapping[str, Callable[[pa.Table], pa.Table]] = field(default_factory=dict)
+    # the worker of each row of a table, where it lies in buckets; others lie anywhere
     place: Mapping[str, Callable[[pa.Table, int], np.ndarray]] = field(default_factory=dict)
 
 

@@ -35,39 +35,28 @@ _PLANS = ("shuffle", "broadcast", "random", "one-key", "zipf", "q03")
 
 @dataclass(frozen=True)
 class SoakOptions:
-    """What to run.
-
-    Attributes:
-        seconds: after which no further run begins.
-        transports: to draw from.
-        formats: to draw from.
-        timeout: seconds that a step may take.
-    """
+    """What to run."""
 
     implementation: str = "seambench"
-    seconds: float = 60.0
+    seconds: float = 60.0  # after which no further run begins
     seed: int = 0
     workers: int = 2
-    transports: Sequence[str] = ("sockets", "grpc", "flight")
+    transports: Sequence[str] = ("sockets", "grpc", "flight")  # to draw from
+    # to draw from
     formats: Sequence[str] = ("arrow", "arrow-batch", "presto", "starrocks", "unsaferow")
     scale: float = 0.002
-    timeout: float = 120.0
+    timeout: float = 120.0  # seconds that a step may take
 
 
 @dataclass
 class SoakReport:
-    """What came of it.
+    """What came of it."""
 
-    Attributes:
-        runs: number of runs by fault: `none`, `pause` or `kill`.
-        rows: that were received in runs which were compared.
-        problems: what must not be, a sentence each.
-        resident_bytes: of the workers that are never killed, after each of their runs.
-    """
-
+    # number of runs by fault: `none`, `pause` or `kill`
     runs: Counter[str] = field(default_factory=Counter)
-    rows: int = 0
-    problems: list[str] = field(default_factory=list)
+    rows: int = 0  # that were received in runs which were compared
+    problems: list[str] = field(default_factory=list)  # what must not be, a sentence each
+    # of the workers that are never killed, after each of their runs
     resident_bytes: list[int] = field(default_factory=list)
 
     @property

@@ -38,31 +38,24 @@ WITHIN = ("pass-through", "local")
 
 @dataclass(frozen=True)
 class ExchangeOptions:
-    """What to run.
-
-    Attributes:
-        near: for transports over networks, numbers of workers that share a process; see `Way`.
-        formats: what rows become on network transports.
-        data: folder of data sets, whose rows Spark made; the generator is asked for those of a
-            scale that is not there.
-        samples: timed runs of each, after a first one.
-        wait_seconds: how long to wait at most for a machine that does nothing else.
-        timeout: seconds that a step of a run may take.
-    """
+    """What to run."""
 
     implementation: str = "seambench"
     plans: Sequence[str] = tuple(PLANS)
     workers: Sequence[int] = (2,)
+    # for transports over networks, numbers of workers that share a process; see `Way`
     near: Sequence[int] = (0,)
     drivers: Sequence[int] = (1,)
     transports: Sequence[str] = (*WITHIN, "sockets", "grpc", "flight")
-    formats: Sequence[str] = ("presto",)
+    formats: Sequence[str] = ("presto",)  # what rows become on network transports
     chunk_rows: Sequence[int] = (4096,)
     scale: float = 0.01
+    # folder of data sets, whose rows Spark made; the generator is asked for those of a scale that
+    # is not there
     data: Path | None = None
-    samples: int = 7
-    wait_seconds: float = 0.0
-    timeout: float = 300.0
+    samples: int = 7  # timed runs of each, after a first one
+    wait_seconds: float = 0.0  # how long to wait at most for a machine that does nothing else
+    timeout: float = 300.0  # seconds that a step of a run may take
     command: str = "seambench exchange"
 
 

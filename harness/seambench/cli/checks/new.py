@@ -27,17 +27,11 @@ _FACTS = ".seambench.json"
 
 
 class _Language(NamedTuple):
-    """How what is written in a language is built and named.
+    """How what is written in a language is built and named."""
 
-    Attributes:
-        name: of the implementation, after it is built; `{}` is what it is built as.
-        sources: folders of templates besides the language's own.
-        built: whether `make` builds it.
-    """
-
-    name: str
-    sources: tuple[str, ...] = ()
-    built: bool = True
+    name: str  # of the implementation, after it is built; `{}` is what it is built as
+    sources: tuple[str, ...] = ()  # folders of templates besides the language's own
+    built: bool = True  # whether `make` builds it
 
 
 _LANGUAGES = {
@@ -55,29 +49,17 @@ _FOLDERS = {"c++": "cpp"}
 
 
 class _Kind(NamedTuple):
-    """A kind of template.
+    """A kind of template."""
 
-    Attributes:
-        seam: it is for.
-        python: module and class of the one in Python; empty where it is a function.
-        java: class of the one in Java by StarRocks' contract; empty where there is none.
-        program: what it is built as in other languages.
-        cases: its first cases, with what a table format adds in braces.
-        head: what it is, at the beginning of a sentence.
-        task: what comes back from it.
-        excuse: what it says that it does, before a `yet`.
-        comes: what comes of its first cases.
-    """
-
-    seam: str
-    python: str
-    java: str
-    program: str
-    cases: str
-    head: str
-    task: str
-    excuse: str = ""
-    comes: str = "it refuses, so all fail"
+    seam: str  # it is for
+    python: str  # module and class of the one in Python; empty where it is a function
+    java: str  # class of the one in Java by StarRocks' contract; empty where there is none
+    program: str  # what it is built as in other languages
+    cases: str  # its first cases, with what a table format adds in braces
+    head: str  # what it is, at the beginning of a sentence
+    task: str  # what comes back from it
+    excuse: str = ""  # what it says that it does, before a `yet`
+    comes: str = "it refuses, so all fail"  # what comes of its first cases
 
     @property
     def of_format(self) -> bool:

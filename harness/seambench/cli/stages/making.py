@@ -31,21 +31,13 @@ _ATTEMPTS = 3
 
 @dataclass(frozen=True)
 class Making:
-    """What is to be made, and where.
+    """What is to be made, and where."""
 
-    Attributes:
-        commands: by name of a run, those that come first first.
-        figures: of each run, as bars.
-        runs: how many times each figure is to stand.
-        minutes: after which no further run is begun.
-        data: folder of the data sets; None for the usual one.
-    """
-
-    commands: Mapping[str, Sequence[str]]
-    figures: Mapping[str, Sequence[Bar]]
-    runs: int
-    minutes: float
-    data: Path | None
+    commands: Mapping[str, Sequence[str]]  # by name of a run, those that come first first
+    figures: Mapping[str, Sequence[Bar]]  # of each run, as bars
+    runs: int  # how many times each figure is to stand
+    minutes: float  # after which no further run is begun
+    data: Path | None  # folder of the data sets; None for the usual one
     results: Path
 
 

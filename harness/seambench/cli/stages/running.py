@@ -31,23 +31,16 @@ _SPARK_SECONDS, _DATASET_SECONDS, _SCALE_SECONDS = 20.0, 12.0, 90.0
 
 @dataclass(frozen=True)
 class Planned:
-    """What a run would do.
-
-    Attributes:
-        datasets: to be made or there; none of a quick run.
-        cases: of the conformance suite that each reader would meet; 0 if it is left out.
-        timed: cases that each reader would be timed at, over each data set of a table format.
-        runs: of each of these.
-        results: folder of records, in which to look for how long these took before.
-    """
+    """What a run would do."""
 
     readers: Sequence[str]
-    datasets: Sequence[PlannedDataset]
+    datasets: Sequence[PlannedDataset]  # to be made or there; none of a quick run
     scale: float
-    cases: int
+    cases: int  # of the conformance suite that each reader would meet; 0 if it is left out
+    # cases that each reader would be timed at, over each data set of a table format
     timed: Sequence[str]
-    runs: int
-    results: Path
+    runs: int  # of each of these
+    results: Path  # folder of records, in which to look for how long these took before
     site: Path
 
 
@@ -202,19 +195,12 @@ _BROKEN: Sequence[Word] = ("error", "crash", "timeout", "xpass")
 
 
 class ReaderResult(NamedTuple):
-    """What was found of a reader.
+    """What was found of a reader."""
 
-    Attributes:
-        cases: of conformance, by outcome.
-        refused: those of the failed ones that said so.
-        failed: ids of the cases that fail the run.
-        answers: of the comparison, by outcome.
-    """
-
-    cases: Mapping[Word, int]
-    refused: int
-    failed: Sequence[str]
-    answers: Mapping[Word, int]
+    cases: Mapping[Word, int]  # of conformance, by outcome
+    refused: int  # those of the failed ones that said so
+    failed: Sequence[str]  # ids of the cases that fail the run
+    answers: Mapping[Word, int]  # of the comparison, by outcome
 
 
 def result_of(parts: Sequence[Conformance], record: Record | None = None) -> ReaderResult:

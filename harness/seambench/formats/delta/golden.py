@@ -27,20 +27,17 @@ class TableSpec(SteppedTable):
     Its steps are statements of Spark's SQL; the table is called `golden`, `{path}` is its folder.
     A step `{ compact_log = [FIRST, LAST] }` puts the commits of these versions together in one file
     of the log. Its settings are those of the Parquet writer, too.
-
-    Attributes:
-        writer: the version of Delta that writes it, where it is not the default one; 4.0.0 takes an
-            environment with Spark 4.
-        feed_from: the step with whose commit the change feed begins that Spark reads after it and
-            each later step, for the witness; None for none.
-        hidden: expressions of Spark, by name, that are read beside the columns.
-        hidden_from: the first step after which they can be read.
     """
 
+    # the version of Delta that writes it, where it is not the default one; 4.0.0 takes an
+    # environment with Spark 4
     writer: str = ""
+    # the step with whose commit the change feed begins that Spark reads after it and each later
+    # step, for the witness; None for none
     feed_from: int | None = None
+    # expressions of Spark, by name, that are read beside the columns
     hidden: Mapping[str, str] = field(default_factory=dict)
-    hidden_from: int = 1
+    hidden_from: int = 1  # the first step after which they can be read
 
 
 def settle(table: Path) -> None:

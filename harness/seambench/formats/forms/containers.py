@@ -47,19 +47,13 @@ class AvroFile:
 
 @dataclass(frozen=True)
 class AvroForm:
-    """How an Avro file is written.
-
-    Attributes:
-        title: what it is, for people.
-        codec: as Avro names it; the empty text leaves deflate.
-        block_bytes: size at which a block ends.
-        change: of a file, what else is changed; None where there is nothing to change.
-    """
+    """How an Avro file is written."""
 
     name: str
-    title: str
-    codec: str = "deflate"
-    block_bytes: int = 16_000
+    title: str  # what it is, for people
+    codec: str = "deflate"  # as Avro names it; the empty text leaves deflate
+    block_bytes: int = 16_000  # size at which a block ends
+    # of a file, what else is changed; None where there is nothing to change
     change: Callable[[AvroFile], AvroFile | None] | None = None
 
 

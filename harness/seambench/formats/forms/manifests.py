@@ -14,19 +14,12 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Manifests:
-    """Where a format has its manifests.
+    """Where a format has its manifests."""
 
-    Attributes:
-        files: those of a table.
-        lists: the lists of a table.
-        place: where the manifest lies that a row of a list names.
-        size: the field of such a row that is the manifest's size in bytes.
-    """
-
-    files: Callable[[Path], Sequence[Path]]
-    lists: Callable[[Path], Sequence[Path]]
-    place: Callable[[Path, Row], Path]
-    size: str
+    files: Callable[[Path], Sequence[Path]]  # those of a table
+    lists: Callable[[Path], Sequence[Path]]  # the lists of a table
+    place: Callable[[Path, Row], Path]  # where the manifest lies that a row of a list names
+    size: str  # the field of such a row that is the manifest's size in bytes
 
     def each_list(
         self,

@@ -38,32 +38,21 @@ _MOST_PARTS = 64
 
 @dataclass(frozen=True)
 class ParquetForm:
-    """One way to write a file.
-
-    Attributes:
-        title: what it is, for people.
-        rows: of a row group; 0 for as many as there were.
-        page_rows: of a page; 0 for as many as the writer likes.
-        options: arguments of pyarrow's writer.
-        encodings: of physical types, by number.
-        table: of the rows, how the columns become others; None where the form has no place.
-        footer: changes the new footer, given the old one; False where it has no place.
-        only_larger: files with no more rows than `rows` in a group are left as they are.
-        spelled: the schema is spelled as before; if not, as pyarrow does.
-        around: row groups without rows before and after the others.
-    """
+    """One way to write a file."""
 
     name: str
-    title: str
-    rows: int = 0
-    page_rows: int = 0
-    options: Mapping[str, Any] = field(default_factory=dict)
-    encodings: Mapping[int, str] = field(default_factory=dict)
+    title: str  # what it is, for people
+    rows: int = 0  # of a row group; 0 for as many as there were
+    page_rows: int = 0  # of a page; 0 for as many as the writer likes
+    options: Mapping[str, Any] = field(default_factory=dict)  # arguments of pyarrow's writer
+    encodings: Mapping[int, str] = field(default_factory=dict)  # of physical types, by number
+    # of the rows, how the columns become others; None where the form has no place
     table: Callable[[pa.Table], pa.Table | None] | None = None
+    # changes the new footer, given the old one; False where it has no place
     footer: Callable[[Footer, Footer], bool] | None = None
-    only_larger: bool = False
-    spelled: bool = True
-    around: bool = False
+    only_larger: bool = False  # files with no more rows than `rows` in a group are left as they are
+    spelled: bool = True  # the schema is spelled as before; if not, as pyarrow does
+    around: bool = False  # row groups without rows before and after the others
 
     def rewritten(self, data: bytes) -> bytes | None:
         """A file in another form; None where it has no place in it."""

@@ -22,14 +22,12 @@ class TableSpec(SteppedTable):
 
     A step is a statement of Spark's SQL, where the table is called `golden` and `{path}` is its
     folder, or a file that is put there: `path` in the folder, and `text` or `hex`.
-
-    Attributes:
-        descriptor: what stands in the table's descriptor.
-        witnessed: whether Spark's Hive classes follow all that the declaration says; if not, the
-            cases state their source.
     """
 
+    # what stands in the table's descriptor
     descriptor: Mapping[str, Any] = field(default_factory=dict)
+    # whether Spark's Hive classes follow all that the declaration says; if not, the cases state
+    # their source
     witnessed: bool = True
 
 

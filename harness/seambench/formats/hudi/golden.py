@@ -45,67 +45,50 @@ _WRITERS = {6: "0.15.0", 8: "1.0.2", 9: "1.2.0"}
 
 @dataclass(frozen=True)
 class WriteSpec:
-    """One step in the life of a golden table: a write, or something done to the table.
+    """One step in the life of a golden table: a write, or something done to the table."""
 
-    Attributes:
-        operation: Hudi's word for it. `sql` runs `sql`. `compact` and `cluster` run what is
-            scheduled, or schedule and run. `rollback`, `savepoint` and `restore` mean the step
-            `of`. `crash` takes the completion of the step before away, as if its writer had died.
-            `take-up` writes files by another hand than Hudi's, which its client then takes up, in
-            the place of those of the step `of`.
-        rows: the rows; a column left out is null.
-        sql: the statement; the table is called `golden`, `{path}` is its folder, `{2}` the instant
-            of the second step.
-        of: number of a step, from 1.
-        partitions: paths of the partitions that `delete_partition` drops.
-        without: columns of the table that this write's schema lacks.
-        retype: columns that this write gives another type.
-        compaction: what happens right after the write.
-        options: further options of the writer.
-    """
-
+    # Hudi's word for it. `sql` runs `sql`. `compact` and `cluster` run what is scheduled, or
+    # schedule and run. `rollback`, `savepoint` and `restore` mean the step `of`. `crash` takes the
+    # completion of the step before away, as if its writer had died. `take-up` writes files by
+    # another hand than Hudi's, which its client then takes up, in the place of those of the step
+    # `of`.
     operation: Operation
-    rows: Sequence[Row] = ()
+    rows: Sequence[Row] = ()  # the rows; a column left out is null
+    # the statement; the table is called `golden`, `{path}` is its folder, `{2}` the instant of the
+    # second step
     sql: str = ""
-    of: int = 0
-    partitions: Sequence[str] = ()
-    without: Sequence[str] = ()
+    of: int = 0  # number of a step, from 1
+    partitions: Sequence[str] = ()  # paths of the partitions that `delete_partition` drops
+    without: Sequence[str] = ()  # columns of the table that this write's schema lacks
+    # columns that this write gives another type
     retype: Mapping[str, str] = field(default_factory=dict)
-    compaction: Literal["none", "schedule", "run"] = "none"
-    options: Mapping[str, str] = field(default_factory=dict)
+    compaction: Literal["none", "schedule", "run"] = "none"  # what happens right after the write
+    options: Mapping[str, str] = field(default_factory=dict)  # further options of the writer
 
 
 @dataclass(frozen=True)
 class TableSpec:
-    """What a golden table is and how it came to be.
-
-    Attributes:
-        columns: its latest schema, with the types of cases (`seambench.conformance.plain`).
-        hudi: version of the Hudi that wrote it.
-        partition: its partition columns, a comma between them.
-        ordering: its ordering columns, a comma between them.
-        options: the writer's options for every write.
-        side_files: whether Hadoop's checksum files are kept.
-    """
+    """What a golden table is and how it came to be."""
 
     name: str
     note: str
     table_version: int
     merge: Literal["event-time", "commit-time", "custom"]
     keys: Sequence[str]
+    # its latest schema, with the types of cases (`seambench.conformance.plain`)
     columns: Mapping[str, str]
     writes: Sequence[WriteSpec]
     table_type: Literal["merge-on-read", "copy-on-write"] = "merge-on-read"
-    ordering: str | None = None
-    partition: str | None = None
+    ordering: str | None = None  # its ordering columns, a comma between them
+    partition: str | None = None  # its partition columns, a comma between them
     index: Literal["bucket", "consistent", "simple", "bloom", "global_simple", "record_index"] = (
         "bucket"
     )
     buckets: int = 1
     log_blocks: Literal["avro", "parquet"] = "avro"
-    side_files: bool = False
-    hudi: str = "1.2.0"
-    options: Mapping[str, str] = field(default_factory=dict)
+    side_files: bool = False  # whether Hadoop's checksum files are kept
+    hudi: str = "1.2.0"  # version of the Hudi that wrote it
+    options: Mapping[str, str] = field(default_factory=dict)  # the writer's options for every write
 
     @property
     def steps(self) -> Sequence[WriteSpec]:

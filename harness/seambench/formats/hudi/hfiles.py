@@ -29,17 +29,11 @@ _LAST_KEY = b"hfile.LASTKEY"
 
 @dataclass(frozen=True)
 class Cell:
-    """A key with a value.
+    """A key with a value."""
 
-    Attributes:
-        key: as it is written, with family, time and kind.
-        value: what it stands for.
-        tail: what follows behind the value.
-    """
-
-    key: bytes
-    value: bytes
-    tail: bytes
+    key: bytes  # as it is written, with family, time and kind
+    value: bytes  # what it stands for
+    tail: bytes  # what follows behind the value
 
     @property
     def row(self) -> str:
@@ -54,21 +48,14 @@ class Cell:
 
 @dataclass(frozen=True)
 class HFile:
-    """What an HFile holds.
+    """What an HFile holds."""
 
-    Attributes:
-        cells: in order.
-        others: blocks that are neither data nor indexes, as magic, key and content.
-        info: the file's own entries.
-        trailer: the trailer's message by field.
-        version: its last four bytes.
-    """
-
-    cells: Sequence[Cell]
+    cells: Sequence[Cell]  # in order
+    # blocks that are neither data nor indexes, as magic, key and content
     others: Sequence[tuple[bytes, bytes, bytes]]
-    info: Mapping[bytes, bytes]
-    trailer: Mapping[int, int | bytes]
-    version: bytes
+    info: Mapping[bytes, bytes]  # the file's own entries
+    trailer: Mapping[int, int | bytes]  # the trailer's message by field
+    version: bytes  # its last four bytes
 
     @property
     def schema(self) -> bytes:

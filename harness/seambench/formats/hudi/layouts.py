@@ -28,19 +28,14 @@ _VERSIONS = (6, 9)
 
 @dataclass(frozen=True)
 class HudiLayout(Layout):
-    """One way to lay out Hudi tables.
-
-    Attributes:
-        kind: `cow` (copy-on-write, never changed) or `mor` (merge-on-read).
-        version: Hudi's table version, 6 or 9.
-        log_format: what the data blocks of the logs hold (`mor` only).
-    """
+    """One way to lay out Hudi tables."""
 
     format_name: ClassVar[str] = "hudi"
 
+    # `cow` (copy-on-write, never changed) or `mor` (merge-on-read)
     kind: Literal["cow", "mor"] = "mor"
-    version: int = 9
-    log_format: LogFormat = "avro"
+    version: int = 9  # Hudi's table version, 6 or 9
+    log_format: LogFormat = "avro"  # what the data blocks of the logs hold (`mor` only)
 
     def __post_init__(self) -> None:
         super().__post_init__()

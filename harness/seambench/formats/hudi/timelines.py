@@ -82,21 +82,13 @@ def properties(table: Path) -> Mapping[str, str]:
 
 @dataclass(frozen=True)
 class Write:
-    """A write that has completed.
+    """A write that has completed."""
 
-    Attributes:
-        requested: its instant.
-        completed: when it completed; layout 1 does not say.
-        action: under which it did.
-        body: what it says, as its file has it.
-        plan: what was planned; empty for most.
-    """
-
-    requested: str
-    completed: str
-    action: str
-    body: bytes
-    plan: bytes = b""
+    requested: str  # its instant
+    completed: str  # when it completed; layout 1 does not say
+    action: str  # under which it did
+    body: bytes  # what it says, as its file has it
+    plan: bytes = b""  # what was planned; empty for most
 
 
 @dataclass(frozen=True)

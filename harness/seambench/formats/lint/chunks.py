@@ -36,21 +36,13 @@ _PLAIN_DICTIONARY, _RLE_DICTIONARY = 2, 8
 
 @dataclass(frozen=True)
 class Page:
-    """A page of a chunk.
+    """A page of a chunk."""
 
-    Attributes:
-        kind: number of the page's type.
-        at: where its header begins.
-        size: bytes of header and content.
-        values: nulls among them; rows, where the column is no list.
-        encoding: of the values.
-    """
-
-    kind: int
-    at: int
-    size: int
-    values: int
-    encoding: int
+    kind: int  # number of the page's type
+    at: int  # where its header begins
+    size: int  # bytes of header and content
+    values: int  # nulls among them; rows, where the column is no list
+    encoding: int  # of the values
 
 
 def pages_of(data: bytes, meta: Struct) -> Iterator[Page]:

@@ -107,18 +107,13 @@ class _Column:
 
 @dataclass(frozen=True)
 class Parquet:
-    """A Parquet file that was judged.
+    """A Parquet file that was judged."""
 
-    Attributes:
-        faults: what is wrong with it.
-        rows: with the types of Parquet alone, whatever Arrow types its writer noted; None where
-            they cannot be read.
-        metadata: key-values of its footer.
-    """
-
-    faults: list[Fault]
+    faults: list[Fault]  # what is wrong with it
+    # with the types of Parquet alone, whatever Arrow types its writer noted; None where they cannot
+    # be read
     rows: pa.Table | None = None
-    metadata: Mapping[bytes, bytes] = field(default_factory=dict)
+    metadata: Mapping[bytes, bytes] = field(default_factory=dict)  # key-values of its footer
 
 
 def judged(file: Path, place: str) -> Parquet:

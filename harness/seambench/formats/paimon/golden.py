@@ -19,12 +19,9 @@ class TableSpec(SteppedTable):
 
     Its steps are statements of Spark's SQL, the table being called `golden`; or, where the core
     writes, tables (`seambench.formats.paimon.writer`).
-
-    Attributes:
-        core: version of Paimon's Java core if it is that which writes; empty for Spark.
     """
 
-    core: str = ""
+    core: str = ""  # version of Paimon's Java core if it is that which writes; empty for Spark
 
 
 GOLDEN = SteppedGolden(TableSpec, "Paimon")

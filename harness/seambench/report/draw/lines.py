@@ -45,19 +45,13 @@ class Point:
 
 @dataclass(frozen=True)
 class Line:
-    """One line.
-
-    Attributes:
-        number: from 0; by which colour and mark are chosen.
-        faint: in grey and dashed: shown for comparison.
-        way: of another way of this project's, which is folded away.
-    """
+    """One line."""
 
     name: str
-    number: int
+    number: int  # from 0; by which colour and mark are chosen
     points: Sequence[Point] = field(default_factory=tuple)
-    faint: bool = False
-    way: bool = False
+    faint: bool = False  # in grey and dashed: shown for comparison
+    way: bool = False  # of another way of this project's, which is folded away
 
 
 def line_chart(

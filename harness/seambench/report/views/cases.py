@@ -19,16 +19,12 @@ from seambench.report.views.vouched import findings_of, reported_cases, right_pe
 
 @dataclass
 class Explained:
-    """The installed cases of a seam.
-
-    Attributes:
-        rules: by case, what must hold.
-        parts: by group of cases, their explanations by id; equal definitions stand once, by file.
-    """
+    """The installed cases of a seam."""
 
     seam: str
     title: str = ""
-    rules: dict[str, str] = field(default_factory=dict)
+    rules: dict[str, str] = field(default_factory=dict)  # by case, what must hold
+    # by group of cases, their explanations by id; equal definitions stand once, by file
     parts: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 

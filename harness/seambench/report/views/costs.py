@@ -30,22 +30,15 @@ class Axis:
 
 @dataclass(frozen=True)
 class Cell:
-    """A point of a curve.
+    """A point of a curve."""
 
-    Attributes:
-        x: per cent.
-        stat: seconds, or bytes.
-        times: as many times as the native line of its format at this place; None: there is none.
-        same: no difference from the fastest that merges tables of this format.
-        best: it is that one.
-    """
-
-    x: float
-    stat: Stat
+    x: float  # per cent
+    stat: Stat  # seconds, or bytes
     link: str
+    # as many times as the native line of its format at this place; None: there is none
     times: float | None = None
-    same: bool = False
-    best: bool = False
+    same: bool = False  # no difference from the fastest that merges tables of this format
+    best: bool = False  # it is that one
 
 
 @dataclass(frozen=True)
@@ -68,15 +61,10 @@ class Gap:
 
 @dataclass(frozen=True)
 class Figure:
-    """One chart.
+    """One chart."""
 
-    Attributes:
-        what: case, or suite of queries.
-        measure: `time` or `memory`.
-    """
-
-    what: str
-    measure: str
+    what: str  # case, or suite of queries
+    measure: str  # `time` or `memory`
     axis: Axis
     curves: Sequence[Curve]
     gaps: Sequence[Gap]

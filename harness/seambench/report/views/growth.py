@@ -12,22 +12,15 @@ from seambench.report.views.stats import Stat
 
 @dataclass(frozen=True)
 class GrowthCell:
-    """A reader at one scale.
+    """A reader at one scale."""
 
-    Attributes:
-        stat: seconds.
-        cpu: seconds of processor time, the median; None: not measured.
-        peak: most resident bytes of a streamed scan; None: not measured.
-        time_factor: as many times the seconds of the next smaller scale; None: there is none.
-        peak_factor: likewise of the bytes.
-    """
-
-    stat: Stat
-    cpu: float | None
-    peak: int | None
+    stat: Stat  # seconds
+    cpu: float | None  # seconds of processor time, the median; None: not measured
+    peak: int | None  # most resident bytes of a streamed scan; None: not measured
     link: str
+    # as many times the seconds of the next smaller scale; None: there is none
     time_factor: float | None
-    peak_factor: float | None
+    peak_factor: float | None  # likewise of the bytes
 
 
 @dataclass(frozen=True)
@@ -42,16 +35,11 @@ class GrowthRow:
 
 @dataclass(frozen=True)
 class GrowthTable:
-    """A case, or a suite of queries.
-
-    Attributes:
-        scales: ascending.
-        rows: only those that were timed at more than one scale.
-    """
+    """A case, or a suite of queries."""
 
     title: str
-    scales: Sequence[float]
-    rows: Sequence[GrowthRow]
+    scales: Sequence[float]  # ascending
+    rows: Sequence[GrowthRow]  # only those that were timed at more than one scale
 
 
 def growth_tables(one: RunSet, sets: Sequence[RunSet]) -> list[GrowthTable]:

@@ -56,32 +56,23 @@ class Point:
 
 @dataclass(frozen=True)
 class Step:
-    """A regression: after the commit `last_good`, at `first_bad` or between the two.
-
-    Attributes:
-        factor: how many times as slow, or as many instructions.
-        reason: what it is the price of, where somebody has said so.
-    """
+    """A regression: after the commit `last_good`, at `first_bad` or between the two."""
 
     last_good: str
     first_bad: str
-    factor: float
-    reason: str = ""
+    factor: float  # how many times as slow, or as many instructions
+    reason: str = ""  # what it is the price of, where somebody has said so
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """One kernel over commits, oldest first, and where it became slower.
-
-    Attributes:
-        unit: of its values, as asv calls it: `seconds`, `bytes`, `instructions`.
-    """
+    """One kernel over commits, oldest first, and where it became slower."""
 
     name: str
     machine: str
     points: Sequence[Point]
     regressions: Sequence[Step]
-    unit: str = "seconds"
+    unit: str = "seconds"  # of its values, as asv calls it: `seconds`, `bytes`, `instructions`
 
     @property
     def label(self) -> str:
@@ -138,15 +129,10 @@ def _unmended(steps: Sequence[tuple[Step, float]], newest: float, margin: float)
 
 
 class Acknowledged(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A regression that stays, and what it is the price of.
+    """A regression that stays, and what it is the price of."""
 
-    Attributes:
-        kernel: its label.
-        since: the first bad commit, seven letters of it.
-    """
-
-    kernel: str
-    since: str
+    kernel: str  # its label
+    since: str  # the first bad commit, seven letters of it
     reason: Annotated[str, msgspec.Meta(min_length=20)]
 
 
@@ -282,15 +268,12 @@ def scans_by_commit(loaded: Loaded, ratio: float) -> list[Kernel]:
 
 @dataclass(frozen=True)
 class Versions:
-    """Versions of an implementation at a seam, oldest first, and what changed with each.
-
-    Attributes:
-        changes: for each version, how many cases became right and how many ceased to be.
-    """
+    """Versions of an implementation at a seam, oldest first, and what changed with each."""
 
     seam: str
     name: str
     columns: Sequence[Column]
+    # for each version, how many cases became right and how many ceased to be
     changes: Sequence[tuple[int, int]]
 
     @property

@@ -37,19 +37,13 @@ class Problem:
 
 @dataclass(frozen=True)
 class Shown:
-    """A record.
-
-    Attributes:
-        source: that file's name below the results folder.
-        link: of its copy beside the page.
-        is_visitors: it lies in a checkout, and is none of the records that came with it.
-    """
+    """A record."""
 
     record: Record
     path: Path
-    source: str
-    link: str
-    is_visitors: bool = False
+    source: str  # that file's name below the results folder
+    link: str  # of its copy beside the page
+    is_visitors: bool = False  # it lies in a checkout, and is none of the records that came with it
 
     @property
     def tables(self) -> dict[str, Path]:

@@ -17,17 +17,11 @@ _SHORT = SAID | {"wrong": "wrong", "broken": "broke", "refused": "refused", "dis
 
 @dataclass(frozen=True)
 class Cell:
-    """Cases of one group at one column.
+    """Cases of one group at one column."""
 
-    Attributes:
-        kind: the worst that is among them; `none`: there is no case.
-        text: how many defects of that kind.
-        rest: how many cases these are, if more, and the other kinds with their numbers.
-    """
-
-    kind: str
-    text: str
-    rest: str
+    kind: str  # the worst that is among them; `none`: there is no case
+    text: str  # how many defects of that kind
+    rest: str  # how many cases these are, if more, and the other kinds with their numbers
 
     @classmethod
     def of(cls, column: Column, cases: Sequence[str]) -> Cell:
@@ -60,15 +54,12 @@ class Row:
 
 @dataclass(frozen=True)
 class Matrix:
-    """One seam: its columns, the shares of each by kind, and a row for each group of cases.
-
-    Attributes:
-        first: how many columns are shown at once: the newest versions of others and one of ours.
-            The others are our other ways and older versions.
-    """
+    """One seam: its columns, the shares of each by kind, and a row for each group of cases."""
 
     seam: str
     cases: int
+    # how many columns are shown at once: the newest versions of others and one of ours. The others
+    # are our other ways and older versions.
     first: int
     columns: Sequence[Column]
     shares: Sequence[Sequence[Share]]

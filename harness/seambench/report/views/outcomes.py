@@ -55,21 +55,16 @@ class Earlier:
 
 @dataclass
 class Seen:
-    """The newest outcome of a case.
-
-    Attributes:
-        known: why it was expected to fail; empty where it was not.
-        link: the record that it is from.
-        earlier: other outcomes of earlier runs, oldest first.
-    """
+    """The newest outcome of a case."""
 
     kind: str
     word: Word
     reason: str = ""
-    known: str = ""
+    known: str = ""  # why it was expected to fail; empty where it was not
     difference: Differing | None = None
-    link: str = ""
+    link: str = ""  # the record that it is from
     date: str = ""
+    # other outcomes of earlier runs, oldest first
     earlier: list[Earlier] = field(default_factory=list)
 
     @property
@@ -233,19 +228,13 @@ def unfolded(columns: Sequence[Column]) -> list[Column]:
 
 @dataclass(frozen=True)
 class Share:
-    """Cases of one kind among others.
-
-    Attributes:
-        ways: by how many defects they come to be what they are.
-        percent: of all.
-        link: to just these in the matrix.
-    """
+    """Cases of one kind among others."""
 
     kind: str
     count: int
-    ways: int
-    percent: float
-    link: str
+    ways: int  # by how many defects they come to be what they are
+    percent: float  # of all
+    link: str  # to just these in the matrix
 
     @property
     def said(self) -> str:

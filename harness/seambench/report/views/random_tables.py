@@ -17,33 +17,21 @@ _Counts = TypeVar("_Counts", "HeldForms", "HeldWays", "RandomTables")
 
 
 class RandomTables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One comparison of a reader with the writers of random tables, over all of them.
-
-    Attributes:
-        writer: whose own readers are the witness.
-        impl: the reader that was compared.
-        date: of the comparison.
-        tables: written and read.
-        answers: compared, one for each question that the writer answered with rows.
-        differences: of these, answers with other rows and no known reason.
-        listed: differences with a known reason: a rule that one version of the writer has alone, or
-            a table that the reader refuses by name; None: not counted.
-        unwritten: tables that the writer could not write; None: not counted.
-        unanswered: questions that the writer did not answer; None: not counted.
-        unasked: questions that could not be put to the reader; None: not counted.
-    """
+    """One comparison of a reader with the writers of random tables, over all of them."""
 
     format: str
-    writer: str
-    impl: str
-    date: str
-    tables: int
-    answers: int
-    differences: int
+    writer: str  # whose own readers are the witness
+    impl: str  # the reader that was compared
+    date: str  # of the comparison
+    tables: int  # written and read
+    answers: int  # compared, one for each question that the writer answered with rows
+    differences: int  # of these, answers with other rows and no known reason
+    # differences with a known reason: a rule that one version of the writer has alone, or a table
+    # that the reader refuses by name; None: not counted
     listed: int | None = None
-    unwritten: int | None = None
-    unanswered: int | None = None
-    unasked: int | None = None
+    unwritten: int | None = None  # tables that the writer could not write; None: not counted
+    unanswered: int | None = None  # questions that the writer did not answer; None: not counted
+    unasked: int | None = None  # questions that could not be put to the reader; None: not counted
 
 
 def random_tables(folder: Path, problems: list[Problem]) -> list[RandomTables]:

@@ -20,15 +20,12 @@ _AXES = ("update_ratio", "slice_share", "slices_with_logs")
 
 @dataclass(frozen=True)
 class Reader:
-    """Who read which form of which tables.
-
-    Attributes:
-        variant: what tells the tables from the set's most common ones of that format; often empty.
-    """
+    """Who read which form of which tables."""
 
     name: str
     version: str
     format: str
+    # what tells the tables from the set's most common ones of that format; often empty
     variant: str = ""
 
     @property
@@ -40,30 +37,20 @@ class Reader:
 
 @dataclass(frozen=True)
 class Measured:
-    """The samples of one case by one reader over one layout, of one of the runs of a set.
-
-    Attributes:
-        ratio: per cent of the rows updated in a changed slice.
-        share: per cent of the slices that are changed, as they were counted.
-        stale: the reader read base files alone, where others had to merge.
-        cpu: seconds of processor time, the median of those samples that have it.
-        peak: most resident bytes.
-        reason: why there is no time.
-        stored: what the tables cost their writer, where that is known.
-    """
+    """The samples of one case by one reader over one layout, of one of the runs of a set."""
 
     case: str
     reader: Reader
-    ratio: float
-    share: float
-    stale: bool
+    ratio: float  # per cent of the rows updated in a changed slice
+    share: float  # per cent of the slices that are changed, as they were counted
+    stale: bool  # the reader read base files alone, where others had to merge
     stat: Stat | None
-    peak: int | None
+    peak: int | None  # most resident bytes
     outcome: str
-    reason: str
+    reason: str  # why there is no time
     link: str
-    cpu: float | None = None
-    stored: Stored | None = None
+    cpu: float | None = None  # seconds of processor time, the median of those samples that have it
+    stored: Stored | None = None  # what the tables cost their writer, where that is known
     paths: Mapping[str, int] = field(default_factory=dict)
     spent: Mapping[str, float] = field(default_factory=dict)
 

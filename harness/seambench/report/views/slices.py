@@ -15,50 +15,37 @@ _JVM_ENGINE = "spark-"
 
 @dataclass(frozen=True)
 class SliceCell:
-    """A reader at one share of slices.
+    """A reader at one share of slices."""
 
-    Attributes:
-        stat: seconds.
-        native: per cent of the slices that were read natively; None where the reader does not tell.
-        times: as many times as the engine on the JVM was slower; None: there is none, or the reader
-            read base files alone and has another answer.
-        spent: per cent of the seconds that a reader counts, by what they were spent on.
-    """
-
-    stat: Stat
+    stat: Stat  # seconds
     link: str
+    # per cent of the slices that were read natively; None where the reader does not tell
     native: float | None
+    # as many times as the engine on the JVM was slower; None: there is none, or the reader read
+    # base files alone and has another answer
     times: float | None
+    # per cent of the seconds that a reader counts, by what they were spent on
     spent: Mapping[str, float]
 
 
 @dataclass(frozen=True)
 class SliceRow:
-    """One reader, with a cell by share; none where it has no time.
-
-    Attributes:
-        stale: it read base files alone, where others had to merge.
-    """
+    """One reader, with a cell by share; none where it has no time."""
 
     reader: Reader
-    stale: bool
+    stale: bool  # it read base files alone, where others had to merge
     cells: Mapping[float, SliceCell]
 
 
 @dataclass(frozen=True)
 class SliceTable:
-    """A case, or a suite of queries.
-
-    Attributes:
-        shares: per cents of slices with logs, ascending.
-        rows: readers, the fastest at the largest share first, then those of base files alone.
-        engine: what factors compare with; None: no engine on the JVM was measured.
-    """
+    """A case, or a suite of queries."""
 
     title: str
-    shares: Sequence[float]
+    shares: Sequence[float]  # per cents of slices with logs, ascending
+    # readers, the fastest at the largest share first, then those of base files alone
     rows: Sequence[SliceRow]
-    engine: str | None
+    engine: str | None  # what factors compare with; None: no engine on the JVM was measured
 
 
 def slice_tables(one: RunSet) -> list[SliceTable]:

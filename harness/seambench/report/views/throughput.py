@@ -21,30 +21,21 @@ _NUMBER = re.compile(r"(\d+)(?:\s+(.*))?$")
 
 @dataclass(frozen=True)
 class Rate:
-    """One competitor at one number of rows.
+    """One competitor at one number of rows."""
 
-    Attributes:
-        stat: seconds.
-        hot: the samples of it, by round.
-        moved: bytes that a run moved; None: unknown.
-        copy: the seconds of a plain copy of as many bytes.
-        times: as fast as so many times the best peer, or the best of the others.
-        same: no difference from the best.
-        spent: seconds of the last run by what its sides spent them on, as they count them.
-    """
-
-    stat: Stat | None
-    moved: int | None
+    stat: Stat | None  # seconds
+    moved: int | None  # bytes that a run moved; None: unknown
     link: str
     reason: str = ""
     peak: int | None = None
     cpu: float | None = None
-    copy: float | None = None
-    times: float | None = None
+    copy: float | None = None  # the seconds of a plain copy of as many bytes
+    times: float | None = None  # as fast as so many times the best peer, or the best of the others
     best: bool = False
-    same: bool = False
+    same: bool = False  # no difference from the best
+    # seconds of the last run by what its sides spent them on, as they count them
     spent: Mapping[str, float] = field(default_factory=dict)
-    hot: Sequence[float] = ()
+    hot: Sequence[float] = ()  # the samples of it, by round
 
     @property
     def bytes_per_second(self) -> float | None:
@@ -56,15 +47,11 @@ class Rate:
 
 @dataclass(frozen=True)
 class Turn:
-    """From how many rows on which competitors win; several where there is no difference.
-
-    Attributes:
-        rival: the next of the others there, and how much longer it takes; empty: none.
-    """
+    """From how many rows on which competitors win; several where there is no difference."""
 
     rows: int
     names: Sequence[str]
-    rival: str = ""
+    rival: str = ""  # the next of the others there, and how much longer it takes; empty: none
 
     @property
     def said(self) -> str:
@@ -74,14 +61,10 @@ class Turn:
 
 @dataclass
 class Group:
-    """What is compared with each other.
+    """What is compared with each other."""
 
-    Attributes:
-        label: the same of all its timings: a plan and its workers, or a format and a step.
-        rates: by competitor and number of rows.
-    """
-
-    label: str
+    label: str  # the same of all its timings: a plan and its workers, or a format and a step
+    # by competitor and number of rows
     rates: dict[str, dict[int, Rate]] = field(default_factory=dict)
 
     @property

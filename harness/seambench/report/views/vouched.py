@@ -25,22 +25,15 @@ SPECIFICATION = "specification"
 
 @dataclass(frozen=True)
 class Vouched:
-    """The cases of a group, each counted for the first that vouches for it.
-
-    Attributes:
-        engine: an engine's own answer or bytes were recorded.
-        reader: somebody else's implementation passes it.
-        specification: a specification's text alone.
-        alone: nobody but this project.
-    """
+    """The cases of a group, each counted for the first that vouches for it."""
 
     seam: str
     group: str
     cases: int
-    engine: int
-    reader: int
-    specification: int
-    alone: int
+    engine: int  # an engine's own answer or bytes were recorded
+    reader: int  # somebody else's implementation passes it
+    specification: int  # a specification's text alone
+    alone: int  # nobody but this project
 
 
 def vouched(columns: Sequence[Column]) -> list[Vouched]:

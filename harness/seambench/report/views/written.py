@@ -11,17 +11,12 @@ from seambench.report.views.runs import RunSet, measured
 
 @dataclass(frozen=True)
 class WrittenAt:
-    """Tables of one form with one update ratio.
+    """Tables of one form with one update ratio."""
 
-    Attributes:
-        ratio: per cent of the rows updated in every slice.
-        change_seconds: of writing updates and deletes; None: there were none.
-    """
-
-    ratio: float
+    ratio: float  # per cent of the rows updated in every slice
     bytes: int
     create_seconds: float
-    change_seconds: float | None
+    change_seconds: float | None  # of writing updates and deletes; None: there were none
     link: str
 
 

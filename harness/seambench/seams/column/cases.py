@@ -61,17 +61,12 @@ _ALIASES = {
 
 @dataclass(frozen=True)
 class ColumnCase(Case):
-    """A golden file of off-heap columns, the file of type strings, or one case of a TOML file.
-
-    Attributes:
-        fetch_size: of a TOML file's fetch sizes, the one this case has.
-        nulls: of a TOML file's densities of nulls, the one this case has.
-    """
+    """A golden file of off-heap columns, the file of type strings, or one case of a TOML file."""
 
     file: Path
     root: Path
-    fetch_size: int = 0
-    nulls: Nulls = "none"
+    fetch_size: int = 0  # of a TOML file's fetch sizes, the one this case has
+    nulls: Nulls = "none"  # of a TOML file's densities of nulls, the one this case has
 
     @property
     def needs(self) -> Sequence[str]:

@@ -37,19 +37,12 @@ _DATA = struct.Struct("<QI")
 
 @dataclass(frozen=True)
 class Frame:
-    """One frame.
+    """One frame."""
 
-    Attributes:
-        kind: its letter.
-        sequence: of `D`, `E` and `A`.
-        driver: of `D`.
-        body: what is behind these.
-    """
-
-    kind: str
-    sequence: int = 0
-    driver: int = 0
-    body: bytes = b""
+    kind: str  # its letter
+    sequence: int = 0  # of `D`, `E` and `A`
+    driver: int = 0  # of `D`
+    body: bytes = b""  # what is behind these
 
     def encode(self) -> bytes:
         """The frame's bytes."""

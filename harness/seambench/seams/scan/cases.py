@@ -75,30 +75,20 @@ _ROW_KIND = "rowkind"
 
 @dataclass(frozen=True)
 class ExpectSpec:
-    """What must come out.
+    """What must come out."""
 
-    Attributes:
-        rows: the rows as a multiset.
-        times: how often each of them comes, where that is not once.
-        any_of: several such answers, each of them right.
-        refused: exceptions of `seambase.errors`, one of which must be raised instead.
-        says: words that the refusal's message must contain.
-        warnings: how many warnings a reader that counts them must report.
-        doubted: a reader may warn, and need not; where neither this is said nor warnings are
-            expected, one that comes is a wrong answer.
-        paths: how many slices each path must have served.
-        arrow: Arrow types, as text, of some columns.
-    """
-
-    rows: Sequence[Mapping[str, Any]] | None = None
-    times: Sequence[int] = ()
-    any_of: Sequence[Sequence[Mapping[str, Any]]] = ()
+    rows: Sequence[Mapping[str, Any]] | None = None  # the rows as a multiset
+    times: Sequence[int] = ()  # how often each of them comes, where that is not once
+    any_of: Sequence[Sequence[Mapping[str, Any]]] = ()  # several such answers, each of them right
+    # exceptions of `seambase.errors`, one of which must be raised instead
     refused: Sequence[str] = ()
-    says: Sequence[str] = ()
-    warnings: int | None = None
+    says: Sequence[str] = ()  # words that the refusal's message must contain
+    warnings: int | None = None  # how many warnings a reader that counts them must report
+    # a reader may warn, and need not; where neither this is said nor warnings are expected, one
+    # that comes is a wrong answer
     doubted: bool = False
-    paths: Mapping[str, int] | None = None
-    arrow: Mapping[str, str] = field(default_factory=dict)
+    paths: Mapping[str, int] | None = None  # how many slices each path must have served
+    arrow: Mapping[str, str] = field(default_factory=dict)  # Arrow types, as text, of some columns
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -45,19 +45,13 @@ _MOST_BATCHES = 5_000
 
 @dataclass(frozen=True)
 class Way:
-    """One way to ask for rows.
+    """One way to ask for rows."""
 
-    Attributes:
-        outlet: a name of `OUTLETS`.
-        batch_rows: most rows in a batch; None for the scanner's choice.
-        filtered: a condition goes through the outlet.
-    """
-
-    outlet: str
-    batch_rows: int | None
+    outlet: str  # a name of `OUTLETS`
+    batch_rows: int | None  # most rows in a batch; None for the scanner's choice
     threads: int
     memory_limit_bytes: int | None
-    filtered: bool
+    filtered: bool  # a condition goes through the outlet
 
     def __str__(self) -> str:
         limit = "a little memory" if self.memory_limit_bytes else "any memory"

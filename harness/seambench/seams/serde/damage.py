@@ -44,16 +44,12 @@ _DIGIT = re.compile(r"\d")
 
 
 class Damaged(NamedTuple):
-    """Bytes with a defect.
-
-    Attributes:
-        verdict: `refuse`: an error must come; `any`: an error or a valid result; an int: exactly
-            so many whole batches (pages) or rows are left and must come out; `same`: an error or
-            the undamaged values.
-    """
+    """Bytes with a defect."""
 
     what: str
     data: bytes
+    # `refuse`: an error must come; `any`: an error or a valid result; an int: exactly so many whole
+    # batches (pages) or rows are left and must come out; `same`: an error or the undamaged values
     verdict: Literal["refuse", "any", "same"] | int
 
 

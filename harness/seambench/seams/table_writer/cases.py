@@ -49,13 +49,7 @@ from seambench.seams.table_writer.random_scripts import RandomFile, drawn_steps
 
 @dataclass(frozen=True, kw_only=True)
 class StepFile:
-    """The keys of a step; see `seambench.contracts.table_writer.WriterStep`.
-
-    Attributes:
-        killed: the process is killed before it has answered, if it takes as long as other times.
-        beside: what a second writer does, by the state that this step finds.
-        late: the second writer is asked when this step is done.
-    """
+    """The keys of a step; see `seambench.contracts.table_writer.WriterStep`."""
 
     do: Do
     rows: Sequence[Sequence[Any]] = ()
@@ -65,9 +59,10 @@ class StepFile:
     type: str = ""
     to: str = ""
     name: str = ""
+    # the process is killed before it has answered, if it takes as long as other times
     killed: bool = False
-    beside: StepFile | None = None
-    late: bool = False
+    beside: StepFile | None = None  # what a second writer does, by the state that this step finds
+    late: bool = False  # the second writer is asked when this step is done
 
     @property
     def all(self) -> Sequence[StepFile]:
@@ -77,40 +72,26 @@ class StepFile:
 
 @dataclass(frozen=True, kw_only=True)
 class ScriptFile(CaseFile):
-    """The keys of a case file.
+    """The keys of a case file."""
 
-    Attributes:
-        formats: names of those that the script is for.
-        columns: types by name, as cases spell them.
-        keys: columns that tell rows apart.
-        partitions: columns by which the table is partitioned.
-        properties: of the table, by format.
-        steps: what follows the creation.
-        random: from what scripts are drawn, in place of steps.
-        source: where the rule is stated.
-    """
-
-    formats: Sequence[str]
-    columns: Mapping[str, str]
-    steps: Sequence[StepFile] = ()
-    random: RandomFile | None = None
-    keys: Sequence[str] = ()
-    partitions: Sequence[str] = ()
+    formats: Sequence[str]  # names of those that the script is for
+    columns: Mapping[str, str]  # types by name, as cases spell them
+    steps: Sequence[StepFile] = ()  # what follows the creation
+    random: RandomFile | None = None  # from what scripts are drawn, in place of steps
+    keys: Sequence[str] = ()  # columns that tell rows apart
+    partitions: Sequence[str] = ()  # columns by which the table is partitioned
+    # of the table, by format
     properties: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    source: str = ""
+    source: str = ""  # where the rule is stated
 
 
 @dataclass(frozen=True)
 class WriterCase(Case):
-    """A script for one format.
-
-    Attributes:
-        number: of a script that is drawn at random, which one.
-    """
+    """A script for one format."""
 
     format: str
     file: Path
-    number: int | None = None
+    number: int | None = None  # of a script that is drawn at random, which one
 
     @property
     def script(self) -> ScriptFile:

@@ -30,20 +30,14 @@ Row = dict[str, Any]
 
 @dataclass
 class Model:
-    """The state of a table.
+    """The state of a table."""
 
-    Attributes:
-        columns: types of cases by name, in order.
-        keys: columns that tell rows apart.
-        rows: Python values by column, as Arrow holds them: a float is one of 32 bits.
-        partitions: columns by which the table is partitioned.
-        named: the states of tags and branches, by name.
-    """
-
-    columns: dict[str, str]
-    keys: Sequence[str] = ()
+    columns: dict[str, str]  # types of cases by name, in order
+    keys: Sequence[str] = ()  # columns that tell rows apart
+    # Python values by column, as Arrow holds them: a float is one of 32 bits
     rows: list[Row] = field(default_factory=list)
-    partitions: Sequence[str] = ()
+    partitions: Sequence[str] = ()  # columns by which the table is partitioned
+    # the states of tags and branches, by name
     named: Mapping[str, Model] = field(default_factory=dict)
 
     def expected(self) -> list[tuple[Any, ...]]:

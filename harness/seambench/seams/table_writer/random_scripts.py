@@ -24,21 +24,13 @@ _NULL = {"null": True}
 
 @dataclass(frozen=True, kw_only=True)
 class RandomFile:
-    """The key `random` of a case file.
+    """The key `random` of a case file."""
 
-    Attributes:
-        scripts: how many there are.
-        length: steps of each.
-        steps: what is drawn from, often named is often drawn.
-        killed: how many of all but the first are killed, from 0 to 1.
-        beside: how many of them have another step beside them.
-    """
-
-    scripts: int
-    length: int
-    steps: Sequence[Do]
-    killed: float = 0.0
-    beside: float = 0.0
+    scripts: int  # how many there are
+    length: int  # steps of each
+    steps: Sequence[Do]  # what is drawn from, often named is often drawn
+    killed: float = 0.0  # how many of all but the first are killed, from 0 to 1
+    beside: float = 0.0  # how many of them have another step beside them
 
 
 @dataclass

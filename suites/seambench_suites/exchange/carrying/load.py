@@ -23,13 +23,9 @@ _BATCHES = 16
 
 @dataclass(frozen=True)
 class Load:
-    """Rows, again and again.
+    """Rows, again and again."""
 
-    Attributes:
-        passes: how often the same rows are carried in one run.
-    """
-
-    passes: int
+    passes: int  # how often the same rows are carried in one run
 
     @cached_property
     def batches(self) -> Sequence[pa.RecordBatch]:

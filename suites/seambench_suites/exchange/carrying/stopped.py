@@ -32,19 +32,12 @@ _LIMIT_BYTES = 64 << 20
 
 @dataclass(frozen=True)
 class Stopped:
-    """One run.
+    """One run."""
 
-    Attributes:
-        resumed_seconds: from the first read to the last answer.
-        resumed_cpu_seconds: of the sending process meanwhile.
-        rows: that arrived.
-        error: why it failed, or None.
-    """
-
-    resumed_seconds: float
-    resumed_cpu_seconds: float
-    rows: int
-    error: str | None
+    resumed_seconds: float  # from the first read to the last answer
+    resumed_cpu_seconds: float  # of the sending process meanwhile
+    rows: int  # that arrived
+    error: str | None  # why it failed, or None
 
 
 def resuming(transport: str, seconds: float, passes: int) -> Competitor:

@@ -17,21 +17,13 @@ _CLUSTERINGS = ("clustering", "replacecommit")
 
 @dataclass(frozen=True)
 class Instants:
-    """The instants of a table by their state.
+    """The instants of a table by their state."""
 
-    Attributes:
-        completed: active ones and those of archived writes.
-        pending: those that have begun.
-        undone: those that a rollback or a restore names.
-        first: the first active one; what is older counts as completed.
-        clusterings: active ones; of those that were undone nothing tells what they were.
-    """
-
-    completed: Set[str]
-    pending: Set[str]
-    undone: Set[str]
-    first: str
-    clusterings: Set[str]
+    completed: Set[str]  # active ones and those of archived writes
+    pending: Set[str]  # those that have begun
+    undone: Set[str]  # those that a rollback or a restore names
+    first: str  # the first active one; what is older counts as completed
+    clusterings: Set[str]  # active ones; of those that were undone nothing tells what they were
 
     def has_completed(self, instant: str) -> bool:
         """Whether an action with this instant has completed."""

@@ -35,17 +35,12 @@ DATA, POSITIONS, EQUALITY = 0, 1, 2
 
 @dataclass(frozen=True)
 class Entry:
-    """A file that is live in a snapshot, with what it inherits.
+    """A file that is live in a snapshot, with what it inherits."""
 
-    Attributes:
-        place: its manifest's name and the entry in it.
-        spec: id of its partition spec.
-        file: the fields of `data_file` by their ids; its partition is without columns that the
-            table dropped.
-    """
-
-    place: str
-    spec: int
+    place: str  # its manifest's name and the entry in it
+    spec: int  # id of its partition spec
+    # the fields of `data_file` by their ids; its partition is without columns that the table
+    # dropped
     file: Row
     sequence: int
     added: bool

@@ -20,15 +20,11 @@ _COMPRESSED = 1
 
 @dataclass(frozen=True)
 class Puffin:
-    """A Puffin file.
-
-    Attributes:
-        end: where the footer begins, behind the last blob.
-        blobs: what the footer says of each; None where it is compressed, which nothing here reads.
-    """
+    """A Puffin file."""
 
     data: bytes
-    end: int
+    end: int  # where the footer begins, behind the last blob
+    # what the footer says of each; None where it is compressed, which nothing here reads
     blobs: list[Mapping[str, Any]] | None
 
 

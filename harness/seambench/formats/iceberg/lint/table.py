@@ -20,20 +20,14 @@ _NAME = re.compile(r"(v?)(\d+)(?:-[^.]*)?(?:\.gz)?\.metadata\.json(?:\.gz)?")
 
 @dataclass
 class Table:
-    """A table's metadata with what the rules ask of it.
+    """A table's metadata with what the rules ask of it."""
 
-    Attributes:
-        folder: where the table lies here.
-        file: its newest metadata file.
-        said: what stands in it.
-        schemas: fields of all depths, by the schema's id, oldest first.
-        specs: fields of the partition specs.
-    """
-
-    folder: Path
-    file: Path
-    said: dict[str, Any]
+    folder: Path  # where the table lies here
+    file: Path  # its newest metadata file
+    said: dict[str, Any]  # what stands in it
+    # fields of all depths, by the schema's id, oldest first
     schemas: dict[int, list[Field]] = field(default_factory=dict)
+    # fields of the partition specs
     specs: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
 
     @property
@@ -110,15 +104,11 @@ Row = dict[Any, Any]
 
 @dataclass(frozen=True)
 class AvroFile:
-    """What stands in an Avro file.
-
-    Attributes:
-        rows: records by field ids, or by names where a field has none.
-    """
+    """What stands in an Avro file."""
 
     metadata: Mapping[str, str]
     schema: Any
-    rows: list[Row]
+    rows: list[Row]  # records by field ids, or by names where a field has none
 
     def nameless(self) -> list[str]:
         """Fields of records at any depth that have no id."""

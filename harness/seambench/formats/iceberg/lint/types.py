@@ -21,21 +21,14 @@ TIMES = ("timestamp", "timestamptz", "timestamp_ns", "timestamptz_ns")
 
 @dataclass(frozen=True)
 class Field:
-    """A field of a schema at any depth.
-
-    Attributes:
-        name: with those of the fields around it.
-        kind: its type as JSON has it.
-        said: the field's own JSON, where it is one of a struct.
-        above: the fields around it, outermost first.
-    """
+    """A field of a schema at any depth."""
 
     id: int
-    name: str
-    kind: Any
+    name: str  # with those of the fields around it
+    kind: Any  # its type as JSON has it
     required: bool
-    said: Mapping[str, Any]
-    above: tuple[Field, ...] = ()
+    said: Mapping[str, Any]  # the field's own JSON, where it is one of a struct
+    above: tuple[Field, ...] = ()  # the fields around it, outermost first
 
     @property
     def nested(self) -> str:
@@ -118,17 +111,12 @@ def promotes(old: Any, new: Any, version: int) -> bool:
 
 @dataclass(frozen=True)
 class Held:
-    """A field with an id in a file.
-
-    Attributes:
-        above: ids of the fields around it.
-        type: as Arrow reads it.
-        values: of a field that lies within no list or map; null where a struct around it is.
-    """
+    """A field with an id in a file."""
 
     id: int
-    above: tuple[int, ...]
-    type: pa.DataType
+    above: tuple[int, ...]  # ids of the fields around it
+    type: pa.DataType  # as Arrow reads it
+    # of a field that lies within no list or map; null where a struct around it is
     values: pa.ChunkedArray | None
 
 

@@ -24,19 +24,12 @@ _SEED = 16
 
 @dataclass(frozen=True)
 class Checked:
-    """What came of looking into units.
+    """What came of looking into units."""
 
-    Attributes:
-        units: how many were looked into.
-        rows: of the whole table; None unless all were looked into and can be read.
-        damage: what was found.
-        broken: numbers of units that cannot be read.
-    """
-
-    units: int
-    rows: int | None
-    damage: list[Damage]
-    broken: frozenset[int]
+    units: int  # how many were looked into
+    rows: int | None  # of the whole table; None unless all were looked into and can be read
+    damage: list[Damage]  # what was found
+    broken: frozenset[int]  # numbers of units that cannot be read
 
 
 def check_units(

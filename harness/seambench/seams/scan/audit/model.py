@@ -43,46 +43,32 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Layout(msgspec.Struct, frozen=True, kw_only=True):
-    """How the rows lie.
+    """How the rows lie."""
 
-    Attributes:
-        unit: what a unit is called.
-        changed_units: units that are more than their data files.
-        data_rows: rows of the data files as the metadata tells, None where it does not.
-        small_files: data files of less than `small_bytes`.
-        skew: bytes of the largest group, as times of those of the median one.
-        groups: the largest, by bytes.
-    """
-
-    unit: str
+    unit: str  # what a unit is called
     units: int
-    changed_units: int
+    changed_units: int  # units that are more than their data files
     kinds: list[Kind]
     data_files: int
     data_bytes: int
     change_bytes: int
-    data_rows: int | None
+    data_rows: int | None  # rows of the data files as the metadata tells, None where it does not
     smallest_bytes: int
     median_bytes: int
     largest_bytes: int
-    small_files: int
+    small_files: int  # data files of less than `small_bytes`
     small_bytes: int
     n_groups: int
-    skew: float
-    groups: list[Group]
+    skew: float  # bytes of the largest group, as times of those of the median one
+    groups: list[Group]  # the largest, by bytes
 
 
 class Damage(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that is missing, or fails its checks.
+    """Something that is missing, or fails its checks."""
 
-    Attributes:
-        where: the unit or file; empty for the table's metadata.
-        stops: whether rows cannot be read for it; else the format's readers pass it over.
-    """
-
-    where: str
+    where: str  # the unit or file; empty for the table's metadata
     reason: str
-    stops: bool
+    stops: bool  # whether rows cannot be read for it; else the format's readers pass it over
 
 
 class Range(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,23 +88,18 @@ class UnitCost(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
-    """What a snapshot costs against the data files alone, in one thread, on a sample.
-
-    Attributes:
-        share: of the bytes of the table that the sample has.
-        repeats: how often each was read, in turns, after one read that does not count.
-        ratio: of the times; where the sample is not the whole table, units with and without changes
-            count by the bytes of theirs in the table.
-        extra_seconds: what the changes of the whole table cost a read, worked out from the sample.
-    """
+    """What a snapshot costs against the data files alone, in one thread, on a sample."""
 
     sampled_units: int
     sampled_changed_units: int
-    share: float
-    repeats: int
+    share: float  # of the bytes of the table that the sample has
+    repeats: int  # how often each was read, in turns, after one read that does not count
+    # of the times; where the sample is not the whole table, units with and without changes count by
+    # the bytes of theirs in the table
     ratio: Range
     snapshot_seconds: Range
     files_alone_seconds: Range
+    # what the changes of the whole table cost a read, worked out from the sample
     extra_seconds: float
     units: list[UnitCost]
 
@@ -158,37 +139,24 @@ class PeerAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BrokenRule(msgspec.Struct, frozen=True, kw_only=True):
-    """A rule of the format that the table breaks, as `seambench lint` tells it, whoever reads it.
-
-    Attributes:
-        level: `must`, or `should` where the specification recommends it.
-        places: how many break it; `place` and `says` are of the first.
-    """
+    """A rule of the format that the table breaks, as `seambench lint` tells it."""
 
     rule: str
     source: str
-    level: Literal["must", "should"]
-    places: int
+    level: Literal["must", "should"]  # `must`, or `should` where the specification recommends it
+    places: int  # how many break it; `place` and `says` are of the first
     place: str
     says: str
 
 
 class Advice(msgspec.Struct, frozen=True, kw_only=True):
-    """Something to do, with what it is worth.
+    """Something to do, with what it is worth."""
 
-    Attributes:
-        what: `compact`, `combine files`, `rewrite`.
-        target: unit or group.
-        gain_seconds: of a full read in one thread; None where nothing was measured.
-        measured: whether this unit was in the sample; else the figure is from others' bytes.
-        detail: the numbers behind it.
-    """
-
-    what: str
-    target: str
-    gain_seconds: float | None
-    measured: bool
-    detail: str
+    what: str  # `compact`, `combine files`, `rewrite`
+    target: str  # unit or group
+    gain_seconds: float | None  # of a full read in one thread; None where nothing was measured
+    measured: bool  # whether this unit was in the sample; else the figure is from others' bytes
+    detail: str  # the numbers behind it
 
 
 class Audit(msgspec.Struct, frozen=True, kw_only=True):

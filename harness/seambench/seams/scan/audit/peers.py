@@ -62,18 +62,12 @@ def _reads(capabilities: Mapping[str, bool], format_name: str) -> bool:
 
 @dataclass(frozen=True)
 class Ours:
-    """The reader whose rows the others' are compared with.
-
-    Attributes:
-        request: a snapshot of the table, all columns.
-        table: as it describes it.
-        key: columns that tell rows apart; none where nobody said.
-    """
+    """The reader whose rows the others' are compared with."""
 
     scanner: Scanner
-    request: ScanRequest
-    table: TableDescription
-    key: Sequence[str]
+    request: ScanRequest  # a snapshot of the table, all columns
+    table: TableDescription  # as it describes it
+    key: Sequence[str]  # columns that tell rows apart; none where nobody said
 
     def scan(self, columns: Sequence[str] | None = None) -> Scan:
         """Plan a read of some columns, or all."""

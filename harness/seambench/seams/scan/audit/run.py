@@ -35,21 +35,15 @@ _NOTHING = Checked(0, None, [], frozenset())
 
 @dataclass(frozen=True)
 class Plan:
-    """What is asked of an audit.
+    """What is asked of an audit."""
 
-    Attributes:
-        request: the table, where it lies.
-        most_bytes: that are read of the table for checks and measurements; peers, who read it
-            whole, are asked only if it has no more.
-        peers: names of readers to ask; None for all that are there.
-        key: columns that tell rows apart; none for those that the table declares.
-    """
-
-    request: ScanRequest
+    request: ScanRequest  # the table, where it lies
     seconds: float
+    # that are read of the table for checks and measurements; peers, who read it whole, are asked
+    # only if it has no more
     most_bytes: int
-    peers: Sequence[str] | None = None
-    key: Sequence[str] = ()
+    peers: Sequence[str] | None = None  # names of readers to ask; None for all that are there
+    key: Sequence[str] = ()  # columns that tell rows apart; none for those that the table declares
 
 
 def audit(scanner: Scanner, plan: Plan, tell: Callable[[str], None]) -> Audit:

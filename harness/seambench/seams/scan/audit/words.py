@@ -14,16 +14,12 @@ _KINDS = {"agrees": "right", "differs": "wrong", "refused": "refused", "unavaila
 
 @dataclass(frozen=True)
 class Section:
-    """A table of an audit.
-
-    Attributes:
-        columns: their names; the first one is what the row is about.
-        kinds: how the page colours each row's first text, by the words of the report; may be empty.
-    """
+    """A table of an audit."""
 
     title: str
-    columns: Sequence[str]
+    columns: Sequence[str]  # their names; the first one is what the row is about
     rows: Sequence[Sequence[str]]
+    # how the page colours each row's first text, by the words of the report; may be empty
     kinds: Sequence[str] = ()
     note: str = ""
     details: Sequence[str] = field(default_factory=tuple)
