@@ -29,6 +29,7 @@ from seamkit.avro.decoder import AvroDecoder
 from seamkit.avro.plan import Plan
 from seamkit.avro.schema import AvroType, arrow_schema, arrow_type, parse_schema
 from seamkit.core.unpack import Bound
+from seamkit.core.varints import signed, varint
 from seamkit.files.footers.calendars import check_days, first_of_avro
 from seamkit.files.promotion import (
     LOSSLESS,
@@ -145,11 +146,16 @@ class AvroContainer:
         stream.seek(self._begin)
         while stream.tell() < len(self._content):
             at = stream.tell()
-            count, size = _long(stream, self._where), _long(stream, self._where)
+            count, size = self._long(stream), self._long(stream)
             block = stream.read(max(size, 0))
             if count < 0 or len(block) != size or stream.read(_SYNC_BYTES) != self._sync:
                 raise InputError(f"{self._where}: the block at byte {at} is broken")
             yield at, count, block
+
+    def _long(self, stream: io.BytesIO) -> int:
+        value, end = varint(self._content, stream.tell(), self._where)
+        stream.seek(end)
+        return signed(value)
 
 
 def _header(stream: io.BytesIO, where: str) -> dict[str, bytes]:
@@ -165,18 +171,6 @@ def _header(stream: io.BytesIO, where: str) -> dict[str, bytes]:
 def _unreadable(what: str, error: Exception) -> InputError:
     """What an error of fastavro's tells, which raises whatever the bytes lead it to."""
     return InputError(f"{what} is not readable ({str(error) or 'it ends too early'})")
-
-
-def _long(stream: io.BytesIO, where: str) -> int:
-    value = 0
-    for shift in range(0, 70, 7):
-        byte = stream.read(1)
-        if not byte:
-            break
-        value |= (byte[0] & 0x7F) << shift
-        if byte[0] < 0x80 and value < 1 << 64:
-            return (value >> 1) ^ -(value & 1)
-    raise InputError(f"{where}: a number before byte {stream.tell()} does not end in 64 bits")
 
 
 # Files of one writer share a schema: each is looked through once.

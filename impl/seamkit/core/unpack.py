@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
 from seambase.wording import counted
+from seamkit.core.varints import varint
 
 _Unpack = Callable[[bytes | memoryview, int], bytes]
 
@@ -123,21 +124,11 @@ def _streamed(make: Callable[[], _Stream]) -> _Unpack:
 
 
 def _snappy(packed: bytes | memoryview, most: int) -> bytes:
-    size = _stated_size(packed)
+    size, _ = varint(bytes(packed[:10]), 0, "its size")
     check_growth("snappy", len(packed), size)
     if size > most:
         raise OverflowError(f"it says that it has {counted(size, 'byte')}")
     return bytes(pa.Codec("snappy").decompress(packed, size, asbytes=True))
-
-
-def _stated_size(block: bytes | memoryview) -> int:
-    """The size at the beginning of a block of Snappy."""
-    size = 0
-    for at, byte in enumerate(bytes(block[:5])):
-        size |= (byte & 0x7F) << 7 * at
-        if byte < 0x80:
-            return size
-    raise ValueError("it states no size")
 
 
 def _zstd(packed: bytes | memoryview, most: int) -> bytes:
@@ -196,4 +187,4 @@ _UNPACK: Mapping[str, _Unpack] = {
     "bz2": _streamed(bz2.BZ2Decompressor),
     "xz": _streamed(partial(lzma.LZMADecompressor, memlimit=_DICTIONARY_BYTES)),
 }
-_FAILURES = (zlib.error, lzma.LZMAError, pa.ArrowException, EOFError, OSError)
+_FAILURES = (InputError, zlib.error, lzma.LZMAError, pa.ArrowException, EOFError, OSError)

@@ -35,6 +35,7 @@ from seambase.errors import InputError, UsageError
 from seambase.wording import counted
 from seamkit.core._seam import ffi, lib
 from seamkit.core.memory import Block, TrackedAllocator
+from seamkit.core.varints import varint_bytes
 from seamkit.exchange.formats.adaptive import (
     ADAPTIVE,
     INTEGERS,
@@ -199,7 +200,9 @@ class ChunkWriter:
             if size > self.options.compress_ratio * len(smaller):
                 message.compress_type, pieces, size = CODECS[codec], [smaller], len(smaller)
         message.data_size = size
-        return b"".join([_data_key(size), *pieces, message.SerializeToString()])
+        # `data` is field 1, and so the first: its key and length come before its bytes.
+        head = bytes([1 << 3 | 2]) + varint_bytes(size)
+        return b"".join([head, *pieces, message.SerializeToString()])
 
     def _compressed(self, codec: str, data: bytes) -> memoryview:
         if codec == "lz4" and len(data) > lib.SEAM_CHUNK_LZ4_BYTES:
@@ -210,15 +213,6 @@ class ChunkWriter:
         smaller = compress(codec, data, self.allocator)
         self._learn(len(data), len(smaller), time.perf_counter_ns() - begin)
         return smaller
-
-
-def _data_key(size: int) -> bytes:
-    """What protobuf has before the bytes of `data`, field 1 and so the first: key and length."""
-    out = bytearray([1 << 3 | 2])
-    while size > 0x7F:
-        out.append(size & 0x7F | 0x80)
-        size >>= 7
-    return bytes([*out, size])
 
 
 def _constant(array: Any) -> Any:

@@ -20,6 +20,7 @@ from seambase.wording import counted
 from seamkit.core._seam import ffi, lib
 from seamkit.core.border import call
 from seamkit.core.memory import TrackedAllocator
+from seamkit.core.varints import varint
 from seamkit.exchange.formats.adaptive import INTEGERS
 from seamkit.exchange.formats.chunk_bytes import (
     CODECS,
@@ -40,6 +41,7 @@ with needs("seamkit[exchange]", "the exchange"):
     from google.protobuf.message import DecodeError
 
 _CODEC_NAMES = {number: name for name, number in CODECS.items()}
+_NO_CHUNK = "not a ChunkPB"
 #: Of field `data`, of a run of bytes.
 _DATA_KEY = 1 << 3 | 2
 #: `struct seam_chunk_place` of each column; what reading sets is 0.
@@ -208,34 +210,21 @@ def _message(chunk: bytes | bytearray | memoryview) -> tuple[Any, memoryview]:
     at, data = 0, slice(0, 0)
     while at < len(view) and data.stop == 0:
         begin = at
-        key, at = _varint(view, at)
-        size, at = (0, at + {1: 8, 5: 4}[key & 7]) if key & 7 in (1, 5) else _varint(view, at)
+        key, at = varint(view, at, _NO_CHUNK)
+        fixed = {1: 8, 5: 4}.get(key & 7)
+        size, at = (0, at + fixed) if fixed else varint(view, at, _NO_CHUNK)
         at += size if key & 7 == 2 else 0
         if at > len(view) or key & 7 not in (0, 1, 2, 5):
-            raise InputError("not a ChunkPB: it breaks off within a field")
+            raise InputError(f"{_NO_CHUNK}: it breaks off within a field")
         if key == _DATA_KEY:
             rest, data = b"".join([view[:begin], view[at:]]), slice(at - size, at)
     try:
         message = CHUNK.FromString(rest if data.stop else bytes(view))
     except DecodeError as error:
-        raise InputError(f"not a ChunkPB: {error}") from error
+        raise InputError(f"{_NO_CHUNK}: {error}") from error
     if message.data:
-        raise InputError("not a ChunkPB: it has data twice")
+        raise InputError(f"{_NO_CHUNK}: it has data twice")
     return message, view[data]
-
-
-def _varint(view: memoryview, at: int) -> tuple[int, int]:
-    """A number of seven bits a byte, and the byte after it."""
-    value = 0
-    for shift in range(0, 64, 7):
-        if at >= len(view):
-            raise InputError("not a ChunkPB: it breaks off within a number")
-        byte = view[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, at
-    raise InputError("not a ChunkPB: a number of more than 64 bits")
 
 
 def _wrong(path: str, what: str, at: int) -> InputError:

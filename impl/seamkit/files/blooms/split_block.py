@@ -18,7 +18,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from seambase.errors import InputError
 from seamkit.core._seam import ffi, lib
+from seamkit.core.varints import varint
 from seamkit.files.footers.chunks import writer_of
 
 Read = Callable[[int, int], bytes]
@@ -144,12 +146,11 @@ def _sizes(head: bytes) -> tuple[int, int] | None:
     """Bytes of a filter's header, and of its blocks; None for a kind that is not known."""
     if head[:1] != bytes([_SIZE_FIELD]):
         return None
-    number, at = 0, 1
-    for at in range(1, min(6, len(head))):
-        number |= (head[at] & 0x7F) << 7 * (at - 1)
-        if head[at] < 0x80:
-            break
-    size, end = number >> 1, at + 1  # a number's lowest bit is its sign
+    try:
+        number, end = varint(head, 1, "a filter")
+    except InputError:
+        return None
+    size = number >> 1  # a number's lowest bit is its sign
     if number & 1 or size % _BLOCK_BYTES or not 0 < size <= _MOST_BYTES:
         return None
     if head[end : end + len(_KNOWN_KIND)] != _KNOWN_KIND:

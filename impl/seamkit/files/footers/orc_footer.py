@@ -20,6 +20,7 @@ from pyarrow import orc
 from seambase.errors import InputError, RefusedError
 from seambase.wording import counted
 from seamkit.core.unpack import Bound, unpack
+from seamkit.core.varints import signed, varint
 from seamkit.files.footers.calendars import Calendar
 
 _STRIPES, _TYPES, _STATISTICS, _ENCRYPTION, _CALENDAR = 3, 4, 7, 10, 11  # of the footer
@@ -164,7 +165,7 @@ class OrcFooter:
                 known = dict(fields(times, where)) if isinstance(times, memoryview) else {}
                 least, most = known.get(_LEAST_IN_UTC), known.get(_MOST_IN_UTC)
                 if isinstance(least, int) and isinstance(most, int):
-                    found[field.name] = _signed(least), _signed(most)
+                    found[field.name] = signed(least), signed(most)
             number += len(list(kinds(field.type)))
         return found
 
@@ -272,16 +273,6 @@ Known = tuple[int | None, pa.Scalar | None, pa.Scalar | None]
 """How many nulls a column has, its least and its greatest value; None for what is not known."""
 
 
-def varint(data: memoryview, at: int, where: str) -> tuple[int, int]:
-    """The variable-length number at `at`, and where it ends."""
-    value = 0
-    for i, byte in enumerate(data[at : at + 10]):
-        value |= (byte & 0x7F) << (7 * i)
-        if byte < 0x80:
-            return value, at + i + 1
-    raise InputError(f"{where}: a number at byte {at} does not end")
-
-
 def fields(message: memoryview, where: str) -> Iterator[tuple[int, int | memoryview]]:
     """Numbers and values of a message's fields: whole numbers, or the bytes of anything longer."""
     at = 0
@@ -329,16 +320,12 @@ def _is_unsigned(greatest: int | memoryview | None, kind: pa.DataType) -> bool:
     """Whether bytes were compared without their sign, as C++ does up to 2.0.1 on ARM (ORC-1725)."""
     if not isinstance(greatest, int) or not pa.types.is_int8(kind):
         return False
-    return _LEAST_UNSIGNED <= _signed(greatest) <= _MOST_UNSIGNED
+    return _LEAST_UNSIGNED <= signed(greatest) <= _MOST_UNSIGNED
 
 
 def is_instant(kind: pa.DataType) -> bool:
     """Whether values are instants, times of UTC."""
     return bool(pa.types.is_timestamp(kind) and kind.tz is not None)
-
-
-def _signed(stored: int) -> int:
-    return stored >> 1 ^ -(stored & 1)
 
 
 def _message(kind: pa.DataType) -> int | None:
@@ -358,7 +345,7 @@ def _value(stored: int | memoryview | None, kind: pa.DataType, where: str) -> pa
         return None
     try:
         if isinstance(stored, int):
-            value = _signed(stored)
+            value = signed(stored)
             wide = pa.int32() if pa.types.is_date32(kind) else pa.int64()
             return pa.scalar(value, wide).cast(kind)
         text = bytes(stored).decode()

@@ -9,6 +9,9 @@ from operator import itemgetter
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from seambase.errors import InputError
+from seamkit.core.varints import signed, varint
+
 _MAGIC = b"PAR1"
 _TAIL_BYTES = 4 + len(_MAGIC)
 # Fields of a column: its type, the length of its values, whether it is repeated, its name, how many
@@ -56,7 +59,7 @@ def _rewritten(body: memoryview, change: _Change) -> pq.FileMetaData | None:
         whole = _MAGIC + changed + len(changed).to_bytes(4, "little") + _MAGIC
         footer = pq.read_metadata(pa.BufferReader(whole))
         footer.schema.to_arrow_schema()
-    except (ValueError, KeyError, IndexError, OSError, pa.ArrowException):
+    except (InputError, ValueError, KeyError, IndexError, OSError, pa.ArrowException):
         return None
     return footer
 
@@ -81,7 +84,7 @@ def footer_of_pairs(body: bytes) -> pq.FileMetaData | None:
     """
     try:
         _, columns, _ = _columns(memoryview(body))
-    except (ValueError, IndexError):
+    except (InputError, ValueError, IndexError):
         return None
     maps = {n for n in range(len(columns) - 2) if _has_optional_keys(*columns[n : n + 3])}
     numbers = itertools.count()
@@ -166,19 +169,13 @@ class _Compact:
         return self._data[self.at - 1]
 
     def varint(self) -> int:
-        """A number from 0 on, seven bits a byte, the lowest first."""
-        value = shift = 0
-        while True:
-            byte = self.byte()
-            value |= (byte & 0x7F) << shift
-            if byte < 0x80:
-                return value
-            shift += 7
+        """A number from 0 on."""
+        value, self.at = varint(self._data, self.at, "a footer")
+        return value
 
     def integer(self) -> int:
         """A number whose lowest bit is its sign."""
-        value = self.varint()
-        return value >> 1 ^ -(value & 1)
+        return signed(self.varint())
 
     def text(self) -> memoryview:
         """Bytes behind their length."""

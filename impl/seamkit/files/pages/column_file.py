@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from seamkit.core.varints import varint_bytes
+
 _MAGIC = b"PAR1"
 # Types of Thrift's compact protocol.
 _INT32, _INT64, _BINARY, _LIST, _STRUCT = 5, 6, 8, 9, 12
@@ -102,18 +104,9 @@ def _list(kind: int, elements: Iterable[bytes]) -> bytes:
 
 
 def _text(value: bytes) -> bytes:
-    return _varint(len(value)) + value
+    return varint_bytes(len(value)) + value
 
 
 def _number(value: int) -> bytes:
     """A number from 0 on, whose lowest bit is its sign."""
-    return _varint(value << 1)
-
-
-def _varint(value: int) -> bytes:
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
+    return varint_bytes(value << 1)

@@ -14,7 +14,7 @@ import pytest
 from pyarrow import orc
 
 from seambase.errors import RefusedError
-from seamkit.files.footers.orc_footer import varint
+from seambench.formats.forms.footer import read_varint, varint
 from seamkit.files.orc import OrcReader
 from seamkit.files.storage import Storage
 
@@ -38,9 +38,8 @@ def _written(folder: Path, column: pa.Array, calendar: int | None) -> OrcReader:
     if calendar is not None:
         data = path.read_bytes()
         begin = len(data) - 1 - data[-1]
-        length, end = varint(memoryview(data), begin + 1, "")  # of the footer
-        length += 2
-        size = [length] if length < 0x80 else [length & 0x7F | 0x80, length >> 7]
+        length, end = read_varint(data, begin + 1)  # of the footer
+        size = varint(length + 2)
         assert data[begin] == 1 << 3
         assert len(size) == end - begin - 1
         stated = bytes([11 << 3, calendar, 1 << 3, *size])

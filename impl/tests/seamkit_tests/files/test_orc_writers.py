@@ -9,21 +9,13 @@ import pytest
 from pyarrow import orc
 
 from seambase.errors import RefusedError
-from seamkit.files.footers.orc_footer import varint
+from seambench.formats.forms.footer import read_varint, varint
 from seamkit.files.orc import OrcReader
 from seamkit.files.statistics import ColumnRange
 from seamkit.files.storage import Storage
 from seamkit.tables.hive.table import HiveTable
 
 _MAGIC_BYTES = 7  # of the postscript's last field
-
-
-def _number(value: int) -> bytes:
-    found = b""
-    while value > 0x7F:
-        found += bytes([value & 0x7F | 0x80])
-        value >>= 7
-    return found + bytes([value])
 
 
 def _written(
@@ -36,8 +28,8 @@ def _written(
     end = len(data) - 1 - data[-1]
     own, magic = data[end : -1 - _MAGIC_BYTES], data[-1 - _MAGIC_BYTES : -1]
     assert own[0] == 0x08  # the length of the footer
-    size, at = varint(memoryview(own), 1, "")
-    script = b"\x08" + _number(size + len(footer)) + own[at:] + postscript + magic
+    size, at = read_varint(own, 1)
+    script = b"\x08" + varint(size + len(footer)) + own[at:] + postscript + magic
     path.write_bytes(data[:end] + footer + script + bytes([len(script)]))
     return OrcReader(Storage(str(folder)), path.name)
 

@@ -29,6 +29,7 @@ from seamkit.files.storage import Storage
 from seamkit.scan.native_path import native_rows
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import DataFile, ReadPlan, ReadUnit, Wanted
+from seamkit_tests.samples.avro_schemas import zigzag
 from seamkit_tests.scan.units import open_file
 
 _ROWS = 4000
@@ -366,15 +367,8 @@ def _offset_index(*pages: tuple[int, int, int]) -> bytes:
     """An OffsetIndex in Thrift's compact form: of each page offset, size and first row."""
     body = bytes([0x19, len(pages) << 4 | 12])
     for offset, size, row in pages:
-        body += b"\x16" + _zigzag(offset) + b"\x15" + _zigzag(size) + b"\x16" + _zigzag(row) + b"\0"
+        body += b"\x16" + zigzag(offset) + b"\x15" + zigzag(size) + b"\x16" + zigzag(row) + b"\0"
     return body + b"\0"
-
-
-def _zigzag(value: int) -> bytes:
-    left, out = value << 1 if value >= 0 else (-value << 1) - 1, b""
-    while left > 0x7F:
-        out, left = out + bytes([left & 0x7F | 0x80]), left >> 7
-    return out + bytes([left])
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,8 @@ from typing import Any
 
 import fastavro
 
+from seambench.formats.forms.footer import varint
+
 Schema = dict[str, Any]
 
 
@@ -51,8 +53,4 @@ def container(schema: Any, records: Iterable[Mapping[str, Any]], **options: Any)
 
 def zigzag(value: int) -> bytes:
     """A whole number, as Avro spells it."""
-    word, out = (value << 1) ^ (value >> 63), bytearray()
-    while word > 0x7F:
-        out.append(word & 0x7F | 0x80)
-        word >>= 7
-    return bytes([*out, word])
+    return varint((value << 1) ^ (value >> 63))

@@ -7,17 +7,11 @@ from collections.abc import Mapping, Sequence
 
 import google_crc32c
 
-
-def _varint(value: int) -> bytes:
-    out = b""
-    while value > 0x7F:
-        out += bytes([value & 0x7F | 0x80])
-        value >>= 7
-    return out + bytes([value])
+from seambench.formats.forms.footer import varint
 
 
 def _text(number: int, value: bytes) -> bytes:
-    return bytes([number << 3 | 2]) + _varint(len(value)) + value
+    return bytes([number << 3 | 2]) + varint(len(value)) + value
 
 
 def _block(magic: bytes, content: bytes, codec: int, checksum: int, chunk: int) -> bytes:
@@ -74,11 +68,11 @@ def build_hfile(
     told = {b"KEY_VALUE_VERSION": b"\0\0\0\1"} if info is None else info
     pairs = b"".join(_text(1, _text(1, k) + _text(2, v)) for k, v in told.items())
     at = len(out)
-    out += _block(b"FILEINF2", b"PBUF" + _varint(len(pairs)) + pairs, codec, checksum, chunk)
+    out += _block(b"FILEINF2", b"PBUF" + varint(len(pairs)) + pairs, codec, checksum, chunk)
     count = sum(map(len, blocks)) if entries is None else entries
     message = b"".join(
-        bytes([number << 3]) + _varint(value)
+        bytes([number << 3]) + varint(value)
         for number, value in ((1, at), (7, count), (9, 0), (10, last), (12, codec))
     )
-    trailer = b'TRABLK"$' + _varint(len(message)) + message
+    trailer = b'TRABLK"$' + varint(len(message)) + message
     return out + trailer.ljust(4092, b"\0") + struct.pack(">I", version)

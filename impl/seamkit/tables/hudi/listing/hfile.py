@@ -25,7 +25,8 @@ import google_crc32c
 from seambase.errors import InputError, RefusedError
 from seambase.wording import counted
 from seamkit.core.unpack import Bound, unpack
-from seamkit.files.footers.orc_footer import fields, varint
+from seamkit.core.varints import varint
+from seamkit.files.footers.orc_footer import fields
 
 _TRAILER_BYTES = 4096
 _TRAILER_MAGIC = b'TRABLK"$'

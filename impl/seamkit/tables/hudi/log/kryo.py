@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from seambase.errors import InputError, RefusedError
 from seambase.values import decimal_of
 from seambase.wording import counted
+from seamkit.core.varints import signed
 
 _MODEL = "org.apache.hudi.common.model."
 _KEY, _RECORD = f"{_MODEL}HoodieKey", f"{_MODEL}DeleteRecord"
@@ -150,8 +151,7 @@ class _Objects:
         return value
 
     def signed(self, most: int) -> int:
-        value = self.number(most)
-        return value >> 1 ^ -(value & 1)
+        return signed(self.number(most))
 
     def text(self) -> str | None:
         """Letters of ASCII up to one with its highest bit set, or their number and UTF-8."""
