@@ -28,6 +28,7 @@ from seambase.wording import counted
 from seamkit.avro.decoder import AvroDecoder
 from seamkit.avro.plan import Plan
 from seamkit.avro.schema import AvroType, arrow_schema, arrow_type, parse_schema
+from seamkit.core.border import numpy_of
 from seamkit.core.unpack import Bound
 from seamkit.core.varints import signed, varint
 from seamkit.files.footers.calendars import check_days, first_of_avro
@@ -432,8 +433,8 @@ class Records:
         if not pa.types.is_struct(listed.type.value_type):
             raise InputError(f"{where} is no list of pairs")
         pairs = Records(listed.values, where)
-        keys, ends = pairs.needed("key", int), listed.offsets.to_numpy()
-        numbers = keys.to_numpy().astype(np.int64)
+        keys, ends = pairs.needed("key", int), numpy_of(listed.offsets)
+        numbers = numpy_of(keys).astype(np.int64)
         rows = np.repeat(np.arange(len(self)), ends[1:] - ends[:-1])
         marks = np.sort((rows << 32) + numbers)
         if (numbers >> 31).any() or (marks[1:] == marks[:-1]).any():

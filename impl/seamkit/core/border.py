@@ -103,22 +103,24 @@ def new_array() -> Any:
     return ffi.gc(ffi.new("struct ArrowArray *"), lib.seam_array_release)
 
 
-def numbers(array: pa.Array) -> npt.NDArray[Any]:
-    """The values of an array of numbers or booleans without nulls, not copied where they are bytes.
+def numpy_of(array: pa.Array) -> npt.NDArray[Any]:
+    """The values of an array of numbers, not copied, or of booleans; under nulls is anything.
 
     `Array.to_numpy` does the same and imports pandas where it is installed, which takes a second.
     """
     n, begin = len(array), array.offset
     if pa.types.is_boolean(array.type):
         bits = np.frombuffer(array.buffers()[1] or b"", np.uint8)
-        return np.unpackbits(bits, bitorder="little")[begin : begin + n].astype(np.bool_)
-    return np.frombuffer(array.buffers()[1] or b"", DTYPES[array.type])[begin : begin + n]
+        bits, begin = bits[begin // 8 : (begin + n + 7) // 8], begin % 8
+        return np.unpackbits(bits, bitorder="little")[begin : begin + n].view(np.bool_)
+    found = np.frombuffer(array.buffers()[1] or b"", DTYPES[array.type])[begin : begin + n]
+    return found if len(found) == n else np.zeros(n, found.dtype)  # an offset of no rows
 
 
 def array_of(values: npt.NDArray[Any], valid: npt.NDArray[np.bool_] | None = None) -> pa.Array:
     """An array of numbers or booleans; it shares the memory of numbers that lie close together.
 
-    `pyarrow.array` does the same and imports pandas where it is installed, as in `numbers`. Values
+    `pyarrow.array` does the same and imports pandas where it is installed, as in `numpy_of`. Values
     have one dimension; without `valid` all are there.
     """
     is_bool = values.dtype == np.bool_

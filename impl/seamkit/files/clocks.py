@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import RefusedError
+from seamkit.core.border import numpy_of
 from seamkit.files.footers.calendars import OFFSETS_DAY, is_before
 
 UTC = frozenset(("", "UTC", "GMT", "Etc/UTC", "Etc/GMT", "Z"))
@@ -83,7 +84,7 @@ def shown_by_java(times: pa.Array, zone: str, where: str) -> pa.Array:
     first = pc.min(times)
     if not first.is_valid or first.value >= _DAY_NS:
         return times
-    clock = pc.fill_null(times.view(pa.int64()), _DAY_NS).to_numpy(zero_copy_only=False)
+    clock = numpy_of(pc.fill_null(times.view(pa.int64()), _DAY_NS))
     is_near = (np.abs(clock) < _DAY_NS) & (clock % _SECOND_NS >= _SECOND_NS // 1000)
     try:
         rules = _Rules.of(zone)
@@ -95,13 +96,13 @@ def shown_by_java(times: pa.Array, zone: str, where: str) -> pa.Array:
         raise RefusedError(
             f"{where}: it has times that the clocks of {zone} showed twice, or never ({error})"
         ) from error
-    instants = pc.fill_null(found.view(pa.int64()), _DAY_NS).to_numpy(zero_copy_only=False)
+    instants = numpy_of(pc.fill_null(found.view(pa.int64()), _DAY_NS))
     instants = np.where(is_unruled, clock - rules.first, instants)
     anew = np.where(is_unruled, instants + rules.noon, clock)
     anew = np.where(instants < _OFFSETS_NS, instants + rules.today, anew)
     anew -= np.where(is_near & (clock >= 0) & (instants < 0), _SECOND_NS, 0)
     anew += np.where(is_near & (clock < 0) & (instants >= -_SECOND_NS), _SECOND_NS, 0)
-    return pa.array(anew, mask=times.is_null().to_numpy(zero_copy_only=False)).view(times.type)
+    return pa.array(anew, mask=numpy_of(times.is_null())).view(times.type)
 
 
 def check_age(instants: pa.Array, zone: str, where: str) -> None:

@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 
 from seambase.errors import InputError, RefusedError
 from seamkit.core._seam import ffi, lib
+from seamkit.core.border import numpy_of
 from seamkit.files.footers.rewriting import Field, rewritten
 from seamkit.files.private_forms import PrivateForm
 from seamkit.files.reader import check_texts
@@ -346,10 +347,10 @@ def java_text(column: pa.Array) -> pa.Array:
     """
     if not pa.types.is_floating(column.type):
         return pc.cast(column, pa.string())
-    values = column.to_numpy(zero_copy_only=False)
     present = column.is_valid().to_pylist()
     texts = [
-        _floating(value) if valid else None for value, valid in zip(values, present, strict=True)
+        _floating(value) if valid else None
+        for value, valid in zip(numpy_of(column), present, strict=True)
     ]
     return pa.array(texts, pa.string())
 

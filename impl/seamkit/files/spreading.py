@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from seambase.encodings import made_anew
+from seamkit.core.border import numpy_of
 from seamkit.core.unpack import Bound
 from seamkit.files.footers.chunks import chunk_paths, dictionary_bytes, most_of_pages
 from seamkit.files.promotion import inner_of
@@ -120,21 +121,15 @@ def _sizes(array: pa.Array) -> npt.NDArray[np.int64]:
     kind = array.type
     if pa.types.is_dictionary(kind):
         lengths = pc.fill_null(pc.binary_length(array.dictionary), 0)
-        return _numbers(pc.fill_null(lengths.take(array.indices), 0))
+        return np.asarray(numpy_of(pc.fill_null(lengths.take(array.indices), 0)), np.int64)
     if pa.types.is_struct(kind):
         inner = [_sizes(array.field(number)) for number in range(kind.num_fields)]
         return sum(inner, np.zeros(len(array), np.int64))
     if pa.types.is_list(kind) or pa.types.is_map(kind):
         items = inner_of(array)
         sizes = sum(map(_sizes, items), np.zeros(len(items[0]), np.int64))
-        ends = np.append(0, np.cumsum(sizes))[_numbers(array.offsets)]
-        return np.diff(ends)
+        return np.diff(np.append(0, np.cumsum(sizes)).take(numpy_of(array.offsets)))
     return np.zeros(len(array), np.int64)
-
-
-def _numbers(array: pa.Array) -> npt.NDArray[np.int64]:
-    found: npt.NDArray[np.int64] = array.to_numpy(zero_copy_only=False).astype(np.int64)
-    return found
 
 
 def _texts_of(kind: pa.DataType) -> pa.DataType:

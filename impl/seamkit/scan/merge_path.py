@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from seambase.errors import InputError, UsageError
 from seambase.wording import counted
-from seamkit.core.border import array_of, batch_of
+from seamkit.core.border import array_of, batch_of, numpy_of
 from seamkit.core.tasks import Once, Turns, begun, read_ahead
 from seamkit.files.reader import FileReader
 from seamkit.files.roaring import Positions
@@ -339,7 +339,8 @@ class _UnitEvents:
         wanted = self._wanted
         tested = pa.schema([wanted.schema.field(name) for name in wanted.tested])
         own = batch.select(wanted.read(wanted.tested).names)
-        return _truths(condition_truths(wanted.whole(own, tested), wanted.condition))
+        truths = condition_truths(wanted.whole(own, tested), wanted.condition)
+        return numpy_of(truths.fill_null(False))
 
 
 @dataclass(frozen=True)
@@ -400,12 +401,6 @@ class RowSources:
             if len(piece):
                 pieces.append(piece)
         return pieces[0] if len(pieces) == 1 else pa.concat_arrays(pieces)
-
-
-def _truths(tested: pa.Array) -> _Truths:
-    """True where a condition is; neither where it is false nor where it is null."""
-    truths: _Truths = tested.fill_null(False).to_numpy(zero_copy_only=False)
-    return truths
 
 
 class GroupRange(NamedTuple):

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from seambase.errors import UsageError
 from seambase.filters import values_fit
-from seamkit.core.border import array_of, batch_of, repeated
+from seamkit.core.border import array_of, batch_of, numpy_of, repeated
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.pages.paged import PagedFile, paged_file
 from seamkit.files.reader import FileReader
@@ -202,7 +202,7 @@ def _left(
     """The rows of a row group that a mask keeps, of columns that were not tested."""
     few = mask.true_count < _FEW * len(mask)
     if few and pages is not None:
-        positions = np.flatnonzero(pc.fill_null(mask, False).to_numpy(zero_copy_only=False))
+        positions = np.flatnonzero(numpy_of(pc.fill_null(mask, False)))
         batches = pages.rows(schema, group, positions, batch_rows)
         if batches is not None:
             yield from batches
@@ -244,7 +244,7 @@ def _tested_in_pages(
         None if there is None else there.take(pa.array(positions)),
     )
     mask = np.zeros(rows, dtype=np.bool_)
-    mask[positions] = pc.fill_null(truths, False).to_numpy(zero_copy_only=False)
+    mask[positions] = numpy_of(pc.fill_null(truths, False))
     return pa.array(mask), kept
 
 

@@ -26,7 +26,7 @@ import pyarrow.compute as pc
 from seambase.errors import InputError, RefusedError
 from seambase.filters import all_of
 from seambase.wording import counted
-from seamkit.core.border import ExportedBatch, array_of, batch_of, no_rows, numbers
+from seamkit.core.border import ExportedBatch, array_of, batch_of, no_rows, numpy_of
 from seamkit.core.tasks import read_ahead
 from seamkit.files.reader import FileReader
 from seamkit.scan.arguments import DEFAULT_BATCH_ROWS
@@ -376,7 +376,7 @@ def row_kinds(column: pa.Array, where: str) -> npt.NDArray[np.int8]:
     """The kinds of rows, odd ones of retracts, which must be known."""
     if column.null_count:
         raise InputError(f"{where}: a row has no kind")
-    kinds: npt.NDArray[np.int8] = numbers(column)
+    kinds: npt.NDArray[np.int8] = numpy_of(column)
     unknown = kinds[(kinds < 0) | (kinds > _LAST_KIND)]
     if len(unknown):
         raise InputError(f"{where}: a row has the unknown kind {unknown[0]}")

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import RefusedError
-from seamkit.core.border import HeldRows, batch_of, concat_batches
+from seamkit.core.border import HeldRows, batch_of, concat_batches, numpy_of
 from seamkit.scan.arguments import ScanOptions
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import ReadContext, ReadPlan
@@ -122,8 +122,7 @@ def _value_numbers(column: pa.Array) -> npt.NDArray[np.int64]:
     elif pa.types.is_floating(column.type):
         column = _bits(column)
     codes = column.dictionary_encode(null_encoding="encode").indices
-    found: npt.NDArray[np.int64] = codes.to_numpy(zero_copy_only=False).astype(np.int64)
-    return found
+    return numpy_of(codes).astype(np.int64)
 
 
 def _parts_as_bytes(column: pa.Array) -> pa.Array:
@@ -137,7 +136,7 @@ def _parts_as_bytes(column: pa.Array) -> pa.Array:
         lengths = np.full(len(column), len(parts))
     else:
         numbers = _value_numbers(pc.list_flatten(column))
-        lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
+        lengths = numpy_of(pc.fill_null(pc.list_value_length(column), 0))
     ends = np.append(0, np.cumsum(lengths, dtype=np.int64)) * numbers.itemsize
     buffers = [column.is_valid().buffers()[1], pa.py_buffer(ends), pa.py_buffer(numbers)]
     return pa.Array.from_buffers(pa.large_binary(), len(column), buffers)
@@ -167,17 +166,14 @@ def same_rows(
 def _equal(one: pa.Array, other: pa.Array) -> npt.NDArray[np.bool_]:
     """Which values of two columns, place by place, are the same."""
     kind = one.type
-    found: npt.NDArray[np.bool_]
     if pa.types.is_nested(kind) or pa.types.is_null(kind) or isinstance(one, pa.ExtensionArray):
         numbers = _value_numbers(pa.concat_arrays([one, other]))
-        found = numbers[: len(one)] == numbers[len(one) :]
-        return found
+        return np.asarray(numbers[: len(one)] == numbers[len(one) :])
     if pa.types.is_floating(kind):
         one, other = _bits(one), _bits(other)
     equal = pc.fill_null(pc.equal(one, other), False)
     nothing = pc.and_(pc.is_null(one), pc.is_null(other))
-    found = pc.or_(equal, nothing).to_numpy(zero_copy_only=False)
-    return found
+    return numpy_of(pc.or_(equal, nothing))
 
 
 def image_schema(schema: pa.Schema) -> pa.Schema:

@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from seambase.errors import RefusedError
+from seamkit.core.border import numpy_of
 from seamkit.files.footers.chunks import is_by_parquet_mr, leaves
 
 _KEY = b"org.apache.spark."
@@ -57,12 +58,12 @@ def proleptic(days: pa.Array, calendar: Calendar, where: str) -> pa.Array:
             "its writer's was another than Hive and Spark read them by"
         )
     numbers = days.view(pa.int32())
-    values = pc.fill_null(numbers, 0).to_numpy(zero_copy_only=False).astype(np.int64)
+    values = numpy_of(pc.fill_null(numbers, 0)).astype(np.int64)
     # Years that begin in March, behind the day that leap years add; 0000-03-01 is day -719470.
     centuries = (4 * (values + 719_470) + 3) // 1461 // 100
     moved = values - (centuries - centuries // 4 - 2)
     anew = np.where(values < _GREGORIAN_DAY, moved, values).astype(np.int32)
-    return pa.array(anew, mask=numbers.is_null().to_numpy(zero_copy_only=False)).view(days.type)
+    return pa.array(anew, mask=numpy_of(numbers.is_null())).view(days.type)
 
 
 def check_calendar(footer: pq.FileMetaData, body: bytes, where: str) -> None:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from seambase.errors import RefusedError
+from seamkit.core.border import numpy_of
 
 _TRUE, _FALSE = 1, 2
 _DECIMALS = ((9, 4, 8), (18, 8, 9), (38, 16, 10))  # most digits, bytes, and the type's number
@@ -38,7 +39,7 @@ def primitives(column: pa.Array) -> Sequence[bytes | None]:
 
     The type is one in which Parquet's specification lets variants be shredded.
     """
-    valid = column.is_valid().to_numpy(zero_copy_only=False)
+    valid = numpy_of(column.is_valid())
     return [
         own if is_there else None
         for own, is_there in zip(_values(column), valid.tolist(), strict=True)
@@ -92,7 +93,7 @@ def _decimals(column: pa.Array) -> Sequence[bytes]:
     kind = column.type
     _, width, number = next(one for one in _DECIMALS if kind.precision <= one[0])
     octets = _octets(column, 16)
-    valid = column.is_valid().to_numpy(zero_copy_only=False)
+    valid = numpy_of(column.is_valid())
     sign = np.where(octets[:, width - 1] & 0x80, 0xFF, 0).astype(np.uint8)
     if (octets[:, width:] != sign[:, None])[valid].any():
         raise ValueError(f"a value of {kind} has more digits than that")

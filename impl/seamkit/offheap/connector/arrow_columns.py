@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from seambase.encodings import made_anew
 from seamkit.core._seam import ffi, lib
-from seamkit.core.border import call
+from seamkit.core.border import call, numpy_of
 from seamkit.offheap.columns.table import append_arrow
 from seamkit.offheap.columns.types import ColumnType, Kind
 
@@ -91,7 +91,7 @@ def _null_flags(array: Any) -> Any:
     """A cffi pointer to a byte per row, or NULL without nulls. Keeps its buffer alive."""
     if array.null_count == 0:
         return ffi.NULL
-    return ffi.from_buffer("uint8_t[]", array.is_null().cast(pa.uint8()).to_numpy())
+    return ffi.from_buffer("uint8_t[]", numpy_of(array.is_null()))
 
 
 def _append_entries(
@@ -108,7 +108,7 @@ def _append_entries(
         child_vector = lib.seam_vector_child(vector, at)
         append_array(child_vector, part, own, column.children[at], zone, f"{name}.{child}")
     lengths = pc.fill_null(pc.list_value_length(lists), 0).cast(pa.int64())
-    counts = ffi.from_buffer("int64_t[]", lengths.to_numpy())
+    counts = ffi.from_buffer("int64_t[]", numpy_of(lengths))
     flags = _null_flags(lists)
     call(
         lib.seam_vector_append_entries, vector, counts, flags, len(lists), source=f"column '{name}'"

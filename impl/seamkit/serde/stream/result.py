@@ -11,7 +11,7 @@ import pyarrow as pa
 from seambase.errors import UsageError
 from seambase.wording import counted
 from seamkit.core._seam import ffi, lib
-from seamkit.core.border import batch_of
+from seamkit.core.border import batch_of, numpy_of
 from seamkit.core.memory import TrackedAllocator
 
 PAGE_BYTES: int = lib.SEAM_PAGE_BYTES
@@ -83,7 +83,7 @@ def flattened(array: Any) -> Any:
         columns = [flattened(array.field(i)) for i in range(array.type.num_fields)]
         fields = [f.with_type(c.type) for f, c in zip(array.type, columns, strict=True)]
         return pa.StructArray.from_arrays(columns, fields=fields, mask=mask)
-    offsets = pa.array(array.offsets.to_numpy())  # a copy: those of a slice take no mask
+    offsets = pa.array(numpy_of(array.offsets))  # a copy: those of a slice take no mask
     if pa.types.is_map(array.type):
         keys, items = flattened(array.keys), flattened(array.items)
         return pa.MapArray.from_arrays(offsets, keys, items, mask=mask)
@@ -101,7 +101,7 @@ def _has_encoding(data_type: Any) -> bool:
 
 def _runs(array: Any) -> Any:
     """For each row the number of its run."""
-    ends = array.run_ends.to_numpy()
+    ends = numpy_of(array.run_ends)
     rows = np.arange(array.offset, array.offset + len(array))
     return np.searchsorted(ends, rows, side="right")
 

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from seambase.errors import RefusedError
 from seamkit.avro.data_file import AvroReader
+from seamkit.core.border import numpy_of
 from seamkit.files.columns import Finder, FoundReader, Place, Source, places, renamed
 from seamkit.files.footers.calendars import (
     UNMARKED,
@@ -239,7 +240,7 @@ class _Made:
 
 def _keys(maps: pa.MapArray, keys: pa.Array) -> int:
     """How many keys there are, equal ones of one map counted once."""
-    ends = maps.offsets.to_numpy()
+    ends = numpy_of(maps.offsets)
     rows = pa.array(np.repeat(np.arange(len(maps)), np.diff(ends)))
     own = pa.table({"row": rows, "key": keys.slice(ends[0], len(rows))})
     return int(own.group_by(["row", "key"]).aggregate([]).num_rows)

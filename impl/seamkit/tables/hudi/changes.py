@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seamkit.core.border import concat_batches
+from seamkit.core.border import concat_batches, numpy_of
 from seamkit.scan.arguments import ScanOptions
 from seamkit.scan.units import ReadContext, ReadPlan, ReadUnit
 from seamkit.tables.hudi.timeline.window import COMMIT_TIME
@@ -61,8 +61,7 @@ class WriteChanges:
                 old_keys, new_keys = _numbered(_keys(before)), _numbered(_keys(after))
         with context.allocator.reserve(2 * (old_keys.nbytes + new_keys.nbytes)):  # with hashes
             old_rows = pc.index_in(new_keys, value_set=old_keys).cast(pa.int64())
-            changed = pc.or_(_written(after, unit.name), pc.is_null(old_rows))
-            changed = changed.to_numpy(zero_copy_only=False)
+            changed = numpy_of(pc.or_(_written(after, unit.name), pc.is_null(old_rows)))
             # A write that lost may have filled a gap, or brought back what another row hid.
             others = np.flatnonzero(~changed)
             pairs = old_rows.take(pa.array(others)), pa.array(others)
@@ -107,6 +106,6 @@ def _touched(
 
 def _numbered(keys: pa.Array) -> pa.Array:
     """Keys with a number each: the first of its rows, the second, ...."""
-    places = keys.dictionary_encode().indices.to_numpy(zero_copy_only=False)
+    places = numpy_of(keys.dictionary_encode().indices)
     numbers = pa.array(ranks(places)).cast(pa.string())
     return pc.binary_join_element_wise(keys, numbers, "\0")

@@ -37,7 +37,7 @@ import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError
 from seambase.wording import counted
-from seamkit.core.border import concat_batches
+from seamkit.core.border import concat_batches, numpy_of
 from seamkit.core.memory import TrackedAllocator
 from seamkit.core.tasks import Once
 from seamkit.files.columns import ABSENT
@@ -163,8 +163,8 @@ class PositionDeletes:
                 raise InputError(f"{reader.name}: a delete without a file or a position")
             if not pa.types.is_dictionary(paths.type):
                 paths = pc.dictionary_encode(paths)
-            codes = paths.indices.to_numpy(zero_copy_only=False)
-            numbers = positions.to_numpy(zero_copy_only=False)
+            codes = numpy_of(paths.indices)
+            numbers = numpy_of(positions)
             order = np.argsort(codes, kind="stable")
             counts = np.bincount(codes, minlength=len(paths.dictionary))
             cuts = np.split(numbers[order], np.cumsum(counts)[:-1])

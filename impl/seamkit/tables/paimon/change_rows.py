@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seamkit.core.border import concat_batches
+from seamkit.core.border import concat_batches, numpy_of
 from seamkit.files.columns import FoundReader, Source
 from seamkit.files.reader import FileReader
 from seamkit.files.roaring import Positions
@@ -111,8 +111,8 @@ def _same_keys(rows: pa.RecordBatch, keys: Sequence[str]) -> npt.NDArray[np.bool
     alike = np.ones(count, np.bool_)
     for name in keys:
         column = rows.column(name)
-        equal = pc.fill_null(pc.equal(column.slice(0, count), column.slice(1)), False)
-        alike &= equal.to_numpy(zero_copy_only=False)
+        equal = pc.equal(column.slice(0, count), column.slice(1))
+        alike &= numpy_of(pc.fill_null(equal, False))
     return alike
 
 
@@ -148,9 +148,7 @@ class Differences:
         became: pa.Array,
         schema: pa.Schema,
     ) -> pa.RecordBatch:
-        both = np.flatnonzero(
-            pc.and_(pc.is_valid(was), pc.is_valid(became)).to_numpy(zero_copy_only=False)
-        )
+        both = np.flatnonzero(numpy_of(pc.and_(pc.is_valid(was), pc.is_valid(became))))
         pairs = was.take(pa.array(both)), became.take(pa.array(both))
         same = same_rows(old, new, *pairs, old.schema.names)
         kept = np.ones(len(was), np.bool_)

@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 
 from seambase.errors import RefusedError
 from seambase.values import EXACT, rounded
+from seamkit.core.border import numpy_of
 from seamkit.files.columns import Source
 from seamkit.files.promotion import LOSSLESS, of_length
 from seamkit.files.roaring import Positions
@@ -170,11 +171,11 @@ def _whole(want: pa.DataType, column: pa.Array) -> pa.Array:
     # Those beyond an int, or a long, are its ends; of shorter types the lowest bits of an int are
     # left.
     ends = np.iinfo(np.int64 if want.bit_width == 64 else np.int32)
-    numbers = pc.fill_null(column, 0.0).to_numpy(zero_copy_only=False)
+    numbers = numpy_of(pc.fill_null(column, 0.0))
     low, high = numbers <= ends.min, numbers >= ends.max
     inside = np.where(low | high | np.isnan(numbers), 0, numbers).astype(ends.dtype)
     cut = np.select([low, high], [ends.min, ends.max], inside)
-    valid = column.is_valid().to_numpy(zero_copy_only=False)
+    valid = numpy_of(column.is_valid())
     return pc.cast(pa.array(cut, mask=~valid), want, safe=False)
 
 
@@ -204,7 +205,7 @@ def _with_digits(digits: int, want: pa.DataType, column: pa.Array) -> pa.Array:
     # Milliseconds are cut towards 1970. Of finer types a fraction of a second that is a number of
     # so few digits, in nanoseconds, stays as it is.
     have = _UNIT_DIGITS[column.type.unit]
-    numbers = pc.fill_null(column.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
+    numbers = numpy_of(pc.fill_null(column.cast(pa.int64()), 0))
     if digits <= _UNIT_DIGITS["ms"]:
         millis = numbers // 10 ** (have - _UNIT_DIGITS["ms"])
         cut = millis - np.fmod(millis, 10 ** (_UNIT_DIGITS["ms"] - digits))
@@ -212,5 +213,5 @@ def _with_digits(digits: int, want: pa.DataType, column: pa.Array) -> pa.Array:
         nanos = numbers % 10**have * 10 ** (9 - have)
         cut = np.where(nanos < 10**digits, numbers, numbers - numbers % 10 ** (have - digits))
         cut //= 10 ** (have - _UNIT_DIGITS[want.unit])
-    valid = column.is_valid().to_numpy(zero_copy_only=False)
+    valid = numpy_of(column.is_valid())
     return pa.array(cut, pa.int64(), mask=~valid).cast(want)

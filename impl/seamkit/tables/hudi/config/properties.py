@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError, UsageError
-from seamkit.core.border import numbers
+from seamkit.core.border import numpy_of
 from seamkit.files.reader import check_names
 from seamkit.files.storage import Storage
 
@@ -64,7 +64,7 @@ class FillRule:
 
 
 def _words(flags: pa.Array) -> npt.NDArray[np.bool_]:
-    return numbers(flags)
+    return numpy_of(flags)
 
 
 @dataclass(frozen=True)

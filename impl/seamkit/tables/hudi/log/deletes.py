@@ -27,7 +27,7 @@ from seamkit.avro.decoder import finish_native_decoder, new_native_decoder
 from seamkit.avro.plan import Column, Plan
 from seamkit.avro.schema import parse_schema
 from seamkit.core._seam import ffi, lib
-from seamkit.core.border import call, numbers
+from seamkit.core.border import call, numpy_of
 from seamkit.core.memory import TrackedAllocator
 from seamkit.tables.hudi.log.kryo import JavaDelete, read_java_deletes
 
@@ -125,12 +125,12 @@ class DeleteKeys:
     @property
     def branches(self) -> npt.NDArray[np.int32]:
         """Number of each ordering value's type in `ORDERING_WORDS`; 0 = it has none."""
-        return numbers(self.batch.column("branch"))
+        return numpy_of(self.batch.column("branch"))
 
     @property
     def words(self) -> npt.NDArray[np.int64]:
         """Values of the integer-like types (boolean, int, long, date, times); else undefined."""
-        return numbers(self.batch.column("word"))
+        return numpy_of(self.batch.column("word"))
 
     @cached_property
     def ordering_types(self) -> list[str]:

@@ -19,7 +19,14 @@ import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError
 from seambase.wording import counted
-from seamkit.core.border import ExportedBatch, HeldRows, array_of, batch_of, concat_batches, numbers
+from seamkit.core.border import (
+    ExportedBatch,
+    HeldRows,
+    array_of,
+    batch_of,
+    concat_batches,
+    numpy_of,
+)
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.reader import FileReader
 from seamkit.files.roaring import Positions
@@ -198,7 +205,7 @@ class _Collected:
             return None
         if self._source.config.ordered_by and not all((f & UNORDERED).all() for f in self._flags):
             return None
-        found = [numbers(columns.column(0)) for columns in self._key_columns]
+        found = [numpy_of(columns.column(0)) for columns in self._key_columns]
         return np.unique(np.concatenate(found))
 
     def folded(self, where: str) -> SliceLog:

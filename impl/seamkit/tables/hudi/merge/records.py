@@ -23,7 +23,7 @@ from seambase.errors import InputError, RefusedError
 from seambase.wording import counted
 from seamkit.avro.decoder import AvroDecoder, BlockPiece, cut_block, whole_block
 from seamkit.avro.schema import AvroType, parse_schema
-from seamkit.core.border import array_of, batch_of, no_rows, numbers
+from seamkit.core.border import array_of, batch_of, no_rows, numpy_of
 from seamkit.core.unpack import Bound
 from seamkit.files.columns import renamed
 from seamkit.files.expressions import RowTest
@@ -136,7 +136,7 @@ class RecordReader:
         schema = pa.schema([fields.field(name) for name in sorted(test.columns)])
         decoder = self._decoder(writer, schema, {}, piece.source)
         decoder.decode_piece(piece)
-        wanted = numbers(test.may_match(decoder.finish()))
+        wanted = numpy_of(test.may_match(decoder.finish()))
         count = int(np.count_nonzero(wanted))
         if count > len(wanted) * _MOST_WANTED:
             if not self.left_out:
@@ -265,7 +265,7 @@ def deleted_rows(
         marks.append(pc.equal(_texts(own, marker, source), marker.text))
     deleted: npt.NDArray[np.bool_] | None = None
     for flags in marks:
-        words = numbers(pc.and_kleene(flags, flags.is_valid()))  # a null is false
+        words = numpy_of(pc.and_kleene(flags, flags.is_valid()))  # a null is false
         deleted = words if deleted is None else deleted | words
     return deleted
 
@@ -314,8 +314,8 @@ def is_default(ordering: pa.RecordBatch) -> npt.NDArray[np.bool_]:
         return np.zeros(ordering.num_rows, np.bool_)
     column = ordering.column(0)
     if is_java_integer(column.type):
-        return np.asarray(numbers(column.cast(pa.int32())) == 0)
-    return numbers(column.is_null())
+        return np.asarray(numpy_of(column.cast(pa.int32())) == 0)
+    return numpy_of(column.is_null())
 
 
 Flags = npt.NDArray[np.bool_]

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError
+from seamkit.core.border import numpy_of
 from seamkit.scan.core_merges import RowNumbers
 from seamkit.scan.runs_path import refuse_nan
 from seamkit.scan.units import Combine
@@ -95,7 +96,7 @@ class Aggregation:
 
     def merge(self, rows: pa.RecordBatch, starts: RowNumbers, retracts: pa.Array) -> pa.RecordBatch:
         """See `seamkit.scan.units.Combine.merge`."""
-        flags = _flags(retracts)
+        flags = numpy_of(retracts)
         deletes = _deletes(rows, flags) if self.removes_records else np.zeros(len(flags), np.bool_)
         columns: list[pa.Array] = []
         ends = np.append(starts[1:], len(flags))
@@ -139,16 +140,11 @@ def _aggregated(
     return kept
 
 
-def _flags(retracts: pa.Array) -> _Flags:
-    found: _Flags = retracts.to_numpy(zero_copy_only=False)
-    return found
-
-
 def _deletes(rows: pa.RecordBatch, flags: _Flags) -> _Flags:
     """Rows that remove a record: deletes, and not what an update takes back."""
     if KIND not in rows.schema.names:
         return np.zeros(len(flags), np.bool_)
-    kinds: _Flags = rows.column(KIND).to_numpy(zero_copy_only=False) == _DELETE
+    kinds: _Flags = numpy_of(rows.column(KIND)) == _DELETE
     return kinds
 
 
@@ -172,7 +168,7 @@ class PartialUpdate:
 
     def merge(self, rows: pa.RecordBatch, starts: RowNumbers, retracts: pa.Array) -> pa.RecordBatch:
         """See `seamkit.scan.units.Combine.merge`."""
-        keys = _Keys(starts, np.append(starts[1:], rows.num_rows), _flags(retracts))
+        keys = _Keys(starts, np.append(starts[1:], rows.num_rows), numpy_of(retracts))
         if keys.retracts.any() and not self.groups and not self.removes_records:
             raise RefusedError(
                 f"{self.where}: partial updates meet a retract, which they have no word for; "
@@ -264,7 +260,7 @@ class _Group:
         self.seq = seq
         columns = [rows.column(name) for name in seq]
         refuse_nan(rows.select(list(seq)), engine.where)
-        filled = [column.is_valid().to_numpy(zero_copy_only=False) for column in columns]
+        filled = [numpy_of(column.is_valid()) for column in columns]
         self.counted: _Flags = np.logical_or.reduce(filled)
         self.ranks = _sequence_ranks(columns)
 
@@ -363,7 +359,7 @@ def _sequence_ranks(columns: Sequence[pa.Array]) -> npt.NDArray[np.int64]:
     parts = [part for column in columns for part in (column.is_valid(), column)]
     table = pa.Table.from_arrays(parts, [str(i) for i in range(len(parts))])
     keys = [(name, "ascending") for name in table.column_names]
-    order = pc.sort_indices(table, sort_keys=keys).to_numpy()
+    order = numpy_of(pc.sort_indices(table, sort_keys=keys))
     ordered = table.take(pa.array(order))
     differs = np.zeros(len(order), np.bool_)
     for column in ordered.columns:
@@ -371,7 +367,7 @@ def _sequence_ranks(columns: Sequence[pa.Array]) -> npt.NDArray[np.int64]:
         above, below = whole.slice(0, len(whole) - 1), whole.slice(1)
         same = pc.fill_null(pc.equal(above, below), False)
         both_null = pc.and_(above.is_null(), below.is_null())
-        differs[1:] |= ~pc.or_(same, both_null).to_numpy(zero_copy_only=False)
+        differs[1:] |= ~numpy_of(pc.or_(same, both_null))
     ranks = np.empty(len(order), np.int64)
     ranks[order] = np.cumsum(differs)
     return ranks

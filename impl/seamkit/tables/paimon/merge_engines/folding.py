@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seamkit.core.border import DTYPES, numbers
+from seamkit.core.border import DTYPES, numpy_of
 from seamkit.scan.core_merges import RowNumbers
 from seamkit.tables.paimon.merge_engines.functions import value_ranks
 
@@ -35,7 +35,7 @@ def folded(
     """
     usable = counted
     if column.null_count and function not in ("last_value", "first_value"):
-        usable = counted & column.is_valid().to_numpy(zero_copy_only=False)
+        usable = counted & numpy_of(column.is_valid())
     way = _WAYS.get(function)
     return None if way is None else way(column, usable, starts, where)
 
@@ -44,7 +44,7 @@ def last_valid(column: pa.Array, counted: Flags, starts: RowNumbers) -> pa.Array
     """Of each key the last value that is not null, in rows that count."""
     usable = counted
     if column.null_count:
-        usable = usable & column.is_valid().to_numpy(zero_copy_only=False)
+        usable = usable & numpy_of(column.is_valid())
     return _last(column, usable, starts, "")
 
 
@@ -139,10 +139,7 @@ _WAYS: Mapping[str, Callable[[pa.Array, Flags, RowNumbers, str], pa.Array | None
 
 def _filled(column: pa.Array) -> npt.NDArray[Any]:
     """The values, with something where there is none."""
-    if pa.types.is_boolean(column.type):
-        found: npt.NDArray[Any] = pc.fill_null(column, False).to_numpy(zero_copy_only=False)
-        return found
-    return numbers(pc.fill_null(column, 0))
+    return numpy_of(pc.fill_null(column, False if pa.types.is_boolean(column.type) else 0))
 
 
 def _counts(starts: RowNumbers, rows: int) -> npt.NDArray[np.int64]:

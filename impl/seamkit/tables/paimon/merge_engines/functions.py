@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from seambase.encodings import made_anew
 from seambase.errors import RefusedError
 from seambase.values import EXACT, decimal_of, rounded
+from seamkit.core.border import numpy_of
 
 FieldOptions = Mapping[str, str]
 """Options of one field, without `fields.NAME.` in front."""
@@ -36,7 +37,7 @@ class Function(ABC):
         self.where = where
         self.valid: npt.NDArray[np.bool_] = np.ones(len(column), np.bool_)
         if column.null_count:
-            self.valid = column.is_valid().to_numpy(zero_copy_only=False)
+            self.valid = numpy_of(column.is_valid())
 
     def begin(self) -> None:  # noqa: B027  (most functions have nothing to forget)
         """A new key begins."""
@@ -204,21 +205,17 @@ def value_ranks(column: pa.Array, where: str) -> npt.NDArray[np.int64]:
         raise RefusedError(f"{where}: values of {kind} have no order")
     if pa.types.is_floating(kind):
         width = 4 if kind.bit_width == 32 else 8
-        numbers = np.frombuffer(
-            np.ascontiguousarray(pc.fill_null(column, 0.0).to_numpy(zero_copy_only=False)),
-            f"i{width}",
-        ).astype(np.int64)
+        values = numpy_of(pc.fill_null(column, 0.0))
+        numbers = values.view(f"i{width}").astype(np.int64)
         top = np.int64(0x7FFFFFFF if width == 4 else 0x7FFFFFFFFFFFFFFF)
-        nan = np.isnan(pc.fill_null(column, 0.0).to_numpy(zero_copy_only=False))
         ordered = np.where(numbers < 0, numbers ^ top, numbers)
-        return np.where(nan, top, ordered)
+        return np.where(np.isnan(values), top, ordered)
     if pa.types.is_boolean(kind):
         column = pc.cast(column, pa.int8())
     if pa.types.is_string(kind):
         column = pc.cast(column, pa.binary())
     ranks = pc.rank(column, sort_keys="ascending", tiebreaker="dense")
-    found: npt.NDArray[np.int64] = ranks.to_numpy().astype(np.int64)
-    return found
+    return numpy_of(ranks).astype(np.int64)
 
 
 class Computing(Function):
