@@ -60,16 +60,23 @@ def check(code: int, error: object, *, source: str = "", by_caller: bool = False
     expect(False, message)
 
 
-def call(function: Callable[..., int], *arguments: Any, source: str = "", begin: int = 0) -> None:
+def call(
+    function: Callable[..., int],
+    *arguments: Any,
+    source: str = "",
+    begin: int = 0,
+    by_caller: bool = False,
+) -> None:
     """Call a core function with a `struct seam_error *` behind its other arguments.
 
-    `source` is as `check` takes it, `begin` where in it the bytes lie that the function is given.
+    `source` and `by_caller` are as `check` takes them, `begin` is where in the source the bytes lie
+    that the function is given.
     """
     error = ffi.new("struct seam_error *")
     code = function(*arguments, error)
     if code:
         error.offset += begin if error.offset >= 0 else 0
-        check(code, error, source=source)
+        check(code, error, source=source, by_caller=by_caller)
 
 
 def made(
@@ -78,9 +85,10 @@ def made(
     free: Callable[..., None],
     *arguments: Any,
     source: str = "",
+    by_caller: bool = False,
 ) -> Any:
     """A thing of the core's, to which `make` puts a pointer in `out`; it frees itself."""
-    call(make, *arguments, out, source=source)
+    call(make, *arguments, out, source=source, by_caller=by_caller)
     return ffi.gc(out[0], free)
 
 

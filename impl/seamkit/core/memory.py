@@ -14,7 +14,7 @@ import pyarrow as pa
 from seambase.errors import UsageError
 from seambase.wording import counted
 from seamkit.core._seam import ffi, lib
-from seamkit.core.border import check, new_error
+from seamkit.core.border import call, made
 
 
 @dataclass(frozen=True)
@@ -69,10 +69,10 @@ class TrackedAllocator:
         if host is not None and (pool is not None or keeps_blocks):
             raise UsageError("memory of a host is in no pool, and its blocks go back when freed")
         if host is None:
-            out, error = ffi.new("struct seam_allocator **"), new_error()
+            out = ffi.new("struct seam_allocator **")
             above = ffi.NULL if pool is None else pool
-            code = lib.seam_allocator_new_in(above, limit_bytes, keeps_blocks, out, error)
-            check(code, error, by_caller=True)
+            given = above, limit_bytes, keeps_blocks, out
+            call(lib.seam_allocator_new_in, *given, by_caller=True)
             pointer = out[0]
         else:
             backing = ffi.new("struct seam_backing *")
@@ -99,8 +99,7 @@ class TrackedAllocator:
     @contextmanager
     def reserve(self, size_bytes: int) -> Iterator[None]:
         """Count memory that somebody else hands out, such as a library that decodes for us."""
-        error = new_error()
-        check(lib.seam_reserve(self.pointer, size_bytes, error), error)
+        call(lib.seam_reserve, self.pointer, size_bytes)
         try:
             yield
         finally:
@@ -157,8 +156,7 @@ class Block:
 
     def __init__(self, allocator: TrackedAllocator, size_bytes: int) -> None:
         out = ffi.new("void **")
-        error = new_error()
-        check(lib.seam_alloc(allocator.pointer, size_bytes, out, error), error)
+        call(lib.seam_alloc, allocator.pointer, size_bytes, out)
         self.pointer: Any = ffi.gc(ffi.cast("uint8_t *", out[0]), lib.seam_free)
         self.view = memoryview(ffi.buffer(self.pointer, size_bytes)).cast("B")
 
@@ -192,10 +190,9 @@ class MemoryPool:
 
     def __init__(self, name: str, limit_bytes: int = 0, parent: MemoryPool | None = None) -> None:
         above = ffi.NULL if parent is None else parent._pointer
-        out, error = ffi.new("struct seam_pool **"), new_error()
-        code = lib.seam_pool_new(above, name.encode(), limit_bytes, out, error)
-        check(code, error, by_caller=True)
-        self._pointer: Any = ffi.gc(out[0], lib.seam_pool_release)
+        out, make, free = ffi.new("struct seam_pool **"), lib.seam_pool_new, lib.seam_pool_release
+        given = above, name.encode(), limit_bytes
+        self._pointer: Any = made(out, make, free, *given, by_caller=True)
         self._children: WeakSet[MemoryPool] = WeakSet()
         if parent is not None:
             parent._children.add(self)
@@ -215,8 +212,7 @@ class MemoryPool:
 
     def reserve(self, size_bytes: int) -> None:
         """Reserve so many bytes more than are used now, until `unreserve`."""
-        error = new_error()
-        check(lib.seam_pool_reserve(self._pointer, size_bytes, error), error, by_caller=True)
+        call(lib.seam_pool_reserve, self._pointer, size_bytes, by_caller=True)
 
     def unreserve(self) -> None:
         """Give back what is reserved and not used."""

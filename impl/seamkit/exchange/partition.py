@@ -24,11 +24,9 @@ from seamkit.core.border import (
     address,
     batch_without_views,
     call,
-    check,
     exported_schema,
     made,
     new_array,
-    new_error,
     no_rows,
 )
 from seamkit.core.memory import TrackedAllocator
@@ -208,7 +206,6 @@ class Partitioner:
         self.allocator = allocator or TrackedAllocator()
         self.parts = rule.channels * rule.drivers
         self._bound = _bind(rule, schema)
-        self._error = new_error()
         dealt = list(self._bound.columns.schema)[: self._bound.columns.dealt]
         #: Of the chunks.
         self.plain = plain_schema(pa.schema(dealt, schema.metadata))
@@ -228,7 +225,7 @@ class Partitioner:
     def deal(self, batch: pa.RecordBatch) -> Iterator[DealtChunk]:
         """The same, for who can do without batches; see `append`."""
         schema, array = self._exported(batch)
-        check(lib.seam_partitioner_append(self._pointer, schema, array, self._error), self._error)
+        call(lib.seam_partitioner_append, self._pointer, schema, array)
         return self._ready()
 
     def split(self, batch: pa.RecordBatch) -> list[tuple[int, pa.RecordBatch]]:
@@ -239,8 +236,7 @@ class Partitioner:
         """
         schema, array = self._exported(batch)
         starts, out = ffi.new("int32_t[]", self.parts + 1), ffi.new("struct ArrowArray *")
-        code = lib.seam_partitioner_split(self._pointer, schema, array, starts, out, self._error)
-        check(code, self._error)
+        call(lib.seam_partitioner_split, self._pointer, schema, array, starts, out)
         whole = pa.RecordBatch._import_from_c(address(out), self.plain)
         ends = itertools.pairwise(ffi.unpack(starts, self.parts + 1))
         return [
@@ -255,7 +251,7 @@ class Partitioner:
 
     def rest(self, part: int = -1) -> Iterator[DealtChunk]:
         """The same, for who can do without batches; of one part, or of all."""
-        check(lib.seam_partitioner_flush(self._pointer, part, self._error), self._error)
+        call(lib.seam_partitioner_flush, self._pointer, part)
         return self._ready()
 
     def rows(self, part: int) -> int:

@@ -11,7 +11,7 @@ from seambase.errors import InputError, UsageError
 from seambase.foreign_arrow import sound_stream
 from seambase.values import SortKey
 from seamkit.core._seam import ffi, lib
-from seamkit.core.border import ExportedBatch, address, batch_without_views, check, new_error
+from seamkit.core.border import ExportedBatch, address, batch_without_views, call, made
 from seamkit.core.memory import TrackedAllocator
 from seamkit.exchange.logic.messages import Bound
 from seamkit.exchange.partition import column_index
@@ -36,7 +36,6 @@ class SortedMerge:
     ) -> None:
         self.schema = plain_schema(schema)
         self._given = schema
-        self._error = new_error()
         self._batches: dict[int, ExportedBatch] = {}
         self._key = pa.schema(
             [self.schema.field(column_index(schema, key.column, "to sort by")) for key in keys]
@@ -47,12 +46,9 @@ class SortedMerge:
             order[number].descending = key.descending
             order[number].nulls_first = key.nulls_first
         out = ffi.new("struct seam_sorted_merge **")
-        owner = allocator or TrackedAllocator()
-        code = lib.seam_sorted_merge_new(
-            owner.pointer, order, len(keys), inputs, chunk_rows, out, self._error
-        )
-        check(code, self._error, by_caller=True)
-        self._pointer = ffi.gc(out[0], lib.seam_sorted_merge_free)
+        make, free = lib.seam_sorted_merge_new, lib.seam_sorted_merge_free
+        given = (allocator or TrackedAllocator()).pointer, order, len(keys), inputs, chunk_rows
+        self._pointer = made(out, make, free, *given, by_caller=True)
 
     @property
     def wants(self) -> int | None:
@@ -65,10 +61,8 @@ class SortedMerge:
         if not batch.schema.equals(self._given):
             raise UsageError(f"a batch of another schema:\n{batch.schema}")
         exported = ExportedBatch(batch_without_views(batch))
-        code = lib.seam_sorted_merge_add(
-            self._pointer, input_, exported.schema, exported.array, self._error
-        )
-        check(code, self._error, by_caller=True)
+        given = self._pointer, input_, exported.schema, exported.array
+        call(lib.seam_sorted_merge_add, *given, by_caller=True)
         self._batches[input_] = exported  # borrowed until the input is wanted again
 
     def bound(self, input_: int, bound: Bound) -> None:
@@ -78,21 +72,18 @@ class SortedMerge:
         if len(batches) != 1 or batches[0].num_rows != 1:
             raise InputError(f"{where} is not one row")
         exported = ExportedBatch(batches[0])
-        code = lib.seam_sorted_merge_bound(
-            self._pointer, input_, exported.schema, exported.array, self._error
-        )
-        check(code, self._error, by_caller=True)
+        given = self._pointer, input_, exported.schema, exported.array
+        call(lib.seam_sorted_merge_bound, *given, by_caller=True)
 
     def end(self, input_: int) -> None:
         """Nothing more comes from an input that is wanted."""
-        code = lib.seam_sorted_merge_end(self._pointer, input_, self._error)
-        check(code, self._error, by_caller=True)
+        call(lib.seam_sorted_merge_end, self._pointer, input_, by_caller=True)
 
     def chunks(self) -> Iterator[pa.RecordBatch]:
         """What is ready: every full chunk, and the last one when all inputs have ended."""
         got, array = ffi.new("int32_t *"), ffi.new("struct ArrowArray *")
         while True:
-            check(lib.seam_sorted_merge_next(self._pointer, array, got, self._error), self._error)
+            call(lib.seam_sorted_merge_next, self._pointer, array, got)
             if not got[0]:
                 return
             struct = pa.Array._import_from_c(address(array), pa.struct(list(self.schema)))

@@ -36,10 +36,8 @@ from seamkit.core.border import (
     address,
     batch_of,
     call,
-    check,
     exported_schema,
     new_array,
-    new_error,
 )
 from seamkit.core.memory import Closing, TrackedAllocator
 from seamkit.offheap.columns.table import OffHeapTable
@@ -243,13 +241,11 @@ class HandleRegistry(Closing):
 
     def retain(self, handle: int) -> None:
         """One user more of a handle."""
-        error = new_error()
-        check(lib.seam_batches_retain(self.pointer, handle, error), error, by_caller=True)
+        call(lib.seam_batches_retain, self.pointer, handle, by_caller=True)
 
     def release(self, handle: int) -> None:
         """One user less of a handle; the last one closes it and gives its memory back."""
-        error = new_error()
-        check(lib.seam_batches_release(self.pointer, handle, error), error, by_caller=True)
+        call(lib.seam_batches_release, self.pointer, handle, by_caller=True)
 
     def references(self, handle: int) -> int:
         """Users of a handle; 0 for one that is closed."""
@@ -357,9 +353,8 @@ class HandleRegistry(Closing):
 
     def load(self, handle: int) -> pa.RecordBatch:
         """The rows behind a handle as Arrow: a copy of a table, a held batch as it is."""
-        array, number, error = new_array(), ffi.new("int32_t *"), new_error()
-        code = lib.seam_batches_load(self.pointer, handle, array, number, error)
-        check(code, error, by_caller=True)
+        array, number = new_array(), ffi.new("int32_t *")
+        call(lib.seam_batches_load, self.pointer, handle, array, number, by_caller=True)
         form = self._forms[number[0]]
         if form.engine is not None:
             return form.engine.imported(array)

@@ -21,7 +21,7 @@ from seambase.errors import SeambenchError, UsageError
 from seambase.extras import needs
 from seambase.type_fields import fields_of
 from seamkit.core._seam import ffi, lib
-from seamkit.core.border import batch_of, check, new_error
+from seamkit.core.border import batch_of, call
 from seamkit.core.memory import Closing, TrackedAllocator
 from seamkit.engines.spark_source import FILTER_TEXT
 from seamkit.gluten.handles import HandleRegistry
@@ -118,9 +118,8 @@ class NativeSpark(Closing):
     def _set_calls(self, calls: Any) -> None:
         code = self._classes.java_class("seamkit.NativeCode")
         if calls is not None:
-            error = new_error()
             with self._classes.inside():
-                check(lib.seam_jni_operators(error), error)
+                call(lib.seam_jni_operators)
         code.batches = int(ffi.cast("intptr_t", self.handles.pointer)) if calls is not None else 0
         self._batches.calls = calls
 

@@ -13,7 +13,7 @@ from seambase.errors import InputError, UsageError
 from seambase.serde import SerdeField
 from seambase.wording import counted
 from seamkit.core._seam import ffi, lib
-from seamkit.core.border import ExportedBatch, address, call, check, new_error
+from seamkit.core.border import ExportedBatch, address, call, new_error
 from seamkit.core.memory import Block, TrackedAllocator
 from seamkit.serde.rows.framing import GROUP_HEADER
 from seamkit.serde.rows.program import RowProgram
@@ -68,9 +68,7 @@ class RowCodec:
 
     def _starts(self, source: _Source, gap: int) -> Any:
         starts = np.empty(source.choice.count + 1, np.int64)
-        error = new_error()
-        code = self._layout(source.pointer, source.choice, gap, _int64s(starts), error)
-        check(code, error)
+        call(self._layout, source.pointer, source.choice, gap, _int64s(starts))
         return starts
 
     def serialize(
@@ -102,11 +100,7 @@ class RowCodec:
             elif len(out) < size:
                 raise UsageError(f"the rows take {counted(size, 'byte')}, `out` has {len(out)}")
             view = ffi.from_buffer("uint8_t[]", out, require_writable=True)
-            error = new_error()
-            code = self._write(
-                source.pointer, source.choice, gap, _int64s(starts), view + lead, error
-            )
-            check(code, error)
+            call(self._write, source.pointer, source.choice, gap, _int64s(starts), view + lead)
         if lead:
             _write_header(out, body)
         lengths = np.diff(starts)
@@ -138,9 +132,7 @@ class RowCodec:
                     f"the rows take {counted(starts[-1], 'byte')}, there is room for {len(out)}"
                 )
             view = ffi.from_buffer("uint8_t[]", out, require_writable=True)
-            error = new_error()
-            code = self._write(source.pointer, source.choice, 0, _int64s(starts), view, error)
-            check(code, error)
+            call(self._write, source.pointer, source.choice, 0, _int64s(starts), view)
         return RowBytes(out[: int(starts[-1])], starts[:-1], np.diff(starts))
 
     def deserialize(
@@ -163,11 +155,10 @@ class RowCodec:
         frames = ffi.new("struct seam_row_frames *")
         frames.data = view
         frames.size_bytes = len(view)
-        error = new_error()
         kept = _fill_frames(frames, view, lengths, offsets, source)
         array = ffi.new("struct ArrowArray *")
-        code = self._read(self.allocator.pointer, self.program.root, frames, array, error)
-        check(code, error, source=source)
+        given = self.allocator.pointer, self.program.root, frames, array
+        call(self._read, *given, source=source)
         del kept
         return pa.RecordBatch._import_from_c(address(array), self.program.schema)
 
@@ -218,11 +209,7 @@ def find_rows(data: Buffer, *, base: int = 0) -> tuple[Any, Any]:
     """
     view = ffi.from_buffer("uint8_t[]", data)
     count = ffi.new("int64_t *")
-    error: Any = new_error()
-    code = lib.seam_row_frames_count(view, len(view), count, error)
-    if code:
-        error.offset += base
-    check(code, error)
+    call(lib.seam_row_frames_count, view, len(view), count, begin=base)
     starts, lengths = np.empty(count[0], np.int64), np.empty(count[0], np.int64)
     pointers = _int64s(starts), _int64s(lengths)
     call(lib.seam_row_frames_find, view, len(view), count[0], *pointers)

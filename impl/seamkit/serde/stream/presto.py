@@ -194,11 +194,8 @@ def append_partitions(
             raise UsageError("a serializer is of other columns than the batch")
         serializer.arena.hold(serializer)
     pointers = ffi.new("struct seam_presto_stream *[]", [s.pointer for s in serializers])
-    error = new_error()
-    code = lib.seam_presto_stream_append(
-        pointers, opened.pointer, chosen.pointer, len(chosen), error
-    )
-    check(code, error, by_caller=True)
+    given = pointers, opened.pointer, chosen.pointer, len(chosen)
+    call(lib.seam_presto_stream_append, *given, by_caller=True)
 
 
 class PrestoBatchSerializer:
