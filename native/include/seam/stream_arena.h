@@ -62,8 +62,6 @@ struct seam_stream_arena {
     /* Streams over it begin with ranges below 128 bytes, where there are so many streams that most
      * stay short. Set it after init; clear leaves it. */
     int32_t tiny_ranges;
-    /* Ranges are whole pages, as Velox's were at first. Set and left likewise. */
-    int32_t whole_pages;
 };
 
 void seam_stream_arena_init(struct seam_stream_arena *arena, struct seam_allocator *allocator);

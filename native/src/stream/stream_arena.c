@@ -65,7 +65,7 @@ int seam_page_runs_add(struct seam_page_runs *runs, int64_t n_pages, struct seam
 void seam_stream_arena_init(struct seam_stream_arena *arena, struct seam_allocator *allocator) {
     arena->run = 0;
     arena->run_offset_bytes = 0;
-    arena->tiny_ranges = arena->whole_pages = 0;
+    arena->tiny_ranges = 0;
     seam_page_runs_init(&arena->runs, allocator);
     seam_page_runs_init(&arena->large, allocator);
 }
@@ -92,7 +92,6 @@ int seam_stream_arena_range(struct seam_stream_arena *arena, int64_t bytes,
                          (long long)bytes);
     }
     int64_t n_pages = seam_pages_of(bytes);
-    bytes = arena->whole_pages ? n_pages * SEAM_PAGE_BYTES : bytes;
     if (n_pages > SEAM_LARGEST_RUN_PAGES) {
         return large_range(arena, n_pages, out, error);
     }

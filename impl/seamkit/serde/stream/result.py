@@ -26,15 +26,9 @@ class StreamArena:
         allocator: where pages come from.
         tiny_ranges: streams begin with ranges of 16 bytes, not of 128: for so many columns and
             destinations that most streams stay short.
-        whole_pages: every range is cut to pages, as by Velox of 2023, not to the byte: a page for
-            each column and destination, however few bytes these have.
     """
 
-    def __init__(
-        self, allocator: TrackedAllocator, *, tiny_ranges: bool = False, whole_pages: bool = False
-    ) -> None:
-        if tiny_ranges and whole_pages:
-            raise UsageError("ranges of an arena are tiny or whole pages, not both")
+    def __init__(self, allocator: TrackedAllocator, *, tiny_ranges: bool = False) -> None:
         self.allocator = allocator
         self._streams: WeakSet[object] = WeakSet()
         self.pointer: Any = ffi.gc(
@@ -42,7 +36,6 @@ class StreamArena:
         )
         lib.seam_stream_arena_init(self.pointer, allocator.pointer)
         self.pointer.tiny_ranges = tiny_ranges
-        self.pointer.whole_pages = whole_pages
 
     @property
     def size_bytes(self) -> int:

@@ -8,7 +8,7 @@ from seambase.errors import InputError, UsageError
 from seamkit.core.border import NativeMemoryError
 from seamkit.core.memory import TrackedAllocator
 from seamkit.serde.stream.byte_stream import ByteInputStream, ByteOutputStream
-from seamkit.serde.stream.result import PAGE_BYTES, StreamArena
+from seamkit.serde.stream.result import StreamArena
 
 
 @pytest.fixture
@@ -33,24 +33,6 @@ def test_an_arena_is_cleared_after_its_streams(arena: StreamArena) -> None:
     streams[0].write(b"again")
     assert streams[0].getvalue() == b"again"
     streams[0].clear()
-
-
-def test_ranges_may_be_whole_pages(allocator: TrackedAllocator) -> None:
-    """As Velox cut them at first: a page for each short stream, and for a byte more another one."""
-    arena = StreamArena(allocator, whole_pages=True)
-    streams = [ByteOutputStream(arena) for _ in range(64)]
-    for stream in streams:
-        stream.write(b"12345678")
-        assert stream.pointer.room_bytes == PAGE_BYTES
-    assert arena.size_bytes == 64 * PAGE_BYTES
-    streams[0].write(b"x" * (PAGE_BYTES - 7))
-    assert (streams[0].pointer.room_bytes, arena.size_bytes) == (2 * PAGE_BYTES, 66 * PAGE_BYTES)
-    assert streams[0].getvalue() == b"12345678" + b"x" * (PAGE_BYTES - 7)
-    for stream in streams:
-        stream.clear()
-    arena.clear()
-    with pytest.raises(UsageError, match="tiny or whole pages, not both"):
-        StreamArena(allocator, tiny_ranges=True, whole_pages=True)
 
 
 def test_going_back_overwrites_and_does_not_shorten(arena: StreamArena) -> None:
