@@ -13,8 +13,8 @@ static bool tagged_word(const uint8_t *from, int32_t kind, int64_t *word) {
         break;
     case SEAM_AVRO_INT:
     case SEAM_AVRO_LONG:
-        read_varint(from, &bits);
-        bits = (uint64_t)zigzag(bits);
+        seam_varint(from, &bits);
+        bits = (uint64_t)seam_zigzag(bits);
         break;
     case SEAM_AVRO_FLOAT:
         wide = widen(load_float(from));
@@ -97,7 +97,7 @@ skip_plain(const struct op **at, const uint8_t *p, const uint8_t *end) {
         }
         uint64_t word = (uint64_t)op->size;
         if (op->code == OP_SKIP_BYTES) {
-            from = read_varint(from, &word);
+            from = seam_varint(from, &word);
             if (UNLIKELY(from == NULL || (word & 1) != 0)) { /* less than nothing */
                 break;
             }
@@ -166,13 +166,13 @@ static const uint8_t *put_struct(const struct context *context, const struct op 
 static const uint8_t *read_run(const uint8_t *p, const uint8_t *end, int64_t least, int64_t *count,
                                const uint8_t **run_end) {
     uint64_t word = 0;
-    p = p > end ? NULL : read_varint(p, &word);
-    *count = zigzag(word);
+    p = p > end ? NULL : seam_varint(p, &word);
+    *count = seam_zigzag(word);
     *run_end = NULL;
     if (p != NULL && *count < 0 && *count != INT64_MIN) {
         *count = -*count;
-        p = p > end ? NULL : read_varint(p, &word);
-        int64_t size = zigzag(word);
+        p = p > end ? NULL : seam_varint(p, &word);
+        int64_t size = seam_zigzag(word);
         if (p == NULL || size < 0 || size > end - p) {
             return NULL;
         }

@@ -2,6 +2,7 @@
 #ifndef SEAM_AVRO_INTERNAL_H
 #define SEAM_AVRO_INTERNAL_H
 
+#include "base/varint.h"
 #include "base/words.h"
 #include "seam/avro.h"
 
@@ -153,35 +154,6 @@ struct seam_lanes {
     const uint8_t *ends[MOST_LANES];
     const uint8_t *passed[MOST_LANES]; /* where `at` may go */
 };
-
-/* For numbers of nine or ten bytes, and malformed ones: NULL when it does not end in 64 bits. */
-const uint8_t *seam_avro_varint_slow(const uint8_t *p, uint64_t *out);
-
-/* Reads a number of up to 64 bits in groups of seven; ten bytes at `p` must be readable. Returns
- * the first byte behind it, or NULL. Lengths vary from row to row, so that a loop would be
- * mispredicted: the groups of up to eight bytes are moved together at once. */
-static inline const uint8_t *read_varint(const uint8_t *p, uint64_t *out) {
-    uint64_t word = seam_load64(p);
-    if (LIKELY((word & 0x80) == 0)) {
-        *out = word & 0x7f;
-        return p + 1;
-    }
-    uint64_t stops = ~word & UINT64_C(0x8080808080808080);
-    if (UNLIKELY(stops == 0)) {
-        return seam_avro_varint_slow(p, out);
-    }
-    word &= stops ^ (stops - 1);
-    word &= UINT64_C(0x7f7f7f7f7f7f7f7f);
-    word = (word & UINT64_C(0x007f007f007f007f)) | (word & UINT64_C(0x7f007f007f007f00)) >> 1;
-    word = (word & UINT64_C(0x00003fff00003fff)) | (word & UINT64_C(0x3fff00003fff0000)) >> 2;
-    word = (word & UINT64_C(0x000000000fffffff)) | (word & UINT64_C(0x0fffffff00000000)) >> 4;
-    *out = word;
-    return p + (__builtin_ctzll(stops) >> 3) + 1;
-}
-
-static inline int64_t zigzag(uint64_t word) {
-    return (int64_t)(word >> 1) ^ -(int64_t)(word & 1);
-}
 
 /* avro_column.c */
 int seam_builder_init(struct builder *builder, const struct seam_avro_column *spec, int32_t index,

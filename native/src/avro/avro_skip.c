@@ -1,26 +1,14 @@
 /* Passing over Avro data without keeping it. */
 #include "avro/avro_internal.h"
 
-const uint8_t *seam_avro_varint_slow(const uint8_t *p, uint64_t *out) {
-    uint64_t value = 0;
-    for (int i = 0; i < 10; i++) {
-        value |= (uint64_t)(p[i] & 0x7f) << (7 * i);
-        if (p[i] < 0x80) {
-            *out = value;
-            return i == 9 && p[i] > 1 ? NULL : p + i + 1;
-        }
-    }
-    return NULL;
-}
-
 /* Moves behind a length and as many bytes. */
 static const char *skip_bytes(const uint8_t **at, const uint8_t *end) {
     uint64_t word;
-    const uint8_t *p = read_varint(*at, &word);
+    const uint8_t *p = seam_varint(*at, &word);
     if (p == NULL) {
         return "a length has more than 64 bits";
     }
-    int64_t size = zigzag(word);
+    int64_t size = seam_zigzag(word);
     if (size < 0) {
         return "a length is negative";
     }
@@ -33,7 +21,7 @@ static const char *skip_bytes(const uint8_t **at, const uint8_t *end) {
 
 static const char *skip_varint(const uint8_t **at) {
     uint64_t word;
-    const uint8_t *p = read_varint(*at, &word);
+    const uint8_t *p = seam_varint(*at, &word);
     if (p == NULL) {
         return "a number has more than 64 bits";
     }
@@ -80,11 +68,11 @@ static const char *skip_runs(const struct seam_avro_decoder *decoder, const stru
         if (*at > end) {
             return "a value passes the end of its record";
         }
-        const uint8_t *p = read_varint(*at, &word);
+        const uint8_t *p = seam_varint(*at, &word);
         if (p == NULL) {
             return "a count has more than 64 bits";
         }
-        int64_t count = zigzag(word);
+        int64_t count = seam_zigzag(word);
         if (count == 0) {
             *at = p;
             return NULL;
@@ -106,8 +94,8 @@ static const char *skip_runs(const struct seam_avro_decoder *decoder, const stru
 static const char *skip_union(const struct seam_avro_decoder *decoder, const struct node *node,
                               const uint8_t **at, const uint8_t *end, int depth) {
     uint64_t word;
-    const uint8_t *p = read_varint(*at, &word);
-    int64_t branch = p == NULL ? -1 : zigzag(word);
+    const uint8_t *p = seam_varint(*at, &word);
+    int64_t branch = p == NULL ? -1 : seam_zigzag(word);
     if (branch < 0 || branch >= node->n_children) {
         return "a union has no such branch";
     }

@@ -44,12 +44,12 @@ static inline const uint8_t *fail_with(const struct context *context, int code) 
 static inline __attribute__((always_inline)) const uint8_t *
 read_long(const struct context *context, const uint8_t *p, bool is_int, int64_t *out) {
     uint64_t word;
-    p = read_varint(p, &word);
+    p = seam_varint(p, &word);
     if (UNLIKELY(p == NULL || (is_int && word > UINT32_MAX))) {
         return fail(context,
                     is_int ? "an int has more than 32 bits" : "a number has more than 64 bits");
     }
-    *out = zigzag(word);
+    *out = seam_zigzag(word);
     return p;
 }
 
@@ -224,7 +224,7 @@ static inline __attribute__((always_inline)) int read_branch(const struct op *op
     const uint8_t *p = *at;
     uint64_t word = *p++;
     if (UNLIKELY(word >= 0x80)) { /* legal: a number may be longer than it needs to be */
-        p = read_varint(*at, &word);
+        p = seam_varint(*at, &word);
     }
     if (UNLIKELY(p == NULL || (word != op->present && word != op->absent))) {
         return -1;

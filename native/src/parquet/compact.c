@@ -1,11 +1,10 @@
 #include "compact.h"
 
+#include "base/varint.h"
+
 #include <stddef.h>
 
-enum {
-    MOST_DEPTH = 32,
-    MOST_VARINT_BYTES = 10,
-};
+enum { MOST_DEPTH = 32 };
 
 int compact_fail(const struct compact *in, int code, const char *what) {
     if (in->column >= 0) {
@@ -30,23 +29,19 @@ int compact_byte(struct compact *in, uint8_t *out) {
 }
 
 int compact_varint(struct compact *in, uint64_t *out) {
-    uint64_t value = 0;
-    for (int i = 0; i < MOST_VARINT_BYTES; i++) {
-        uint8_t next = 0;
-        SEAM_TRY(compact_byte(in, &next));
-        value |= (uint64_t)(next & 0x7f) << (7 * i);
-        if (next < 0x80) {
-            *out = value;
-            return SEAM_OK;
-        }
+    const uint8_t *at = in->data + in->at;
+    const uint8_t *end = seam_varint_until(at, in->data + in->size_bytes, out);
+    if (end == NULL) {
+        return compact_fail(in, SEAM_BAD_INPUT, "a number does not end in 64 bits");
     }
-    return compact_fail(in, SEAM_BAD_INPUT, "a number of more than 64 bits");
+    in->at += end - at;
+    return SEAM_OK;
 }
 
 int compact_integer(struct compact *in, int64_t *out) {
     uint64_t value = 0;
     int code = compact_varint(in, &value);
-    *out = (int64_t)(value >> 1 ^ (0 - (value & 1)));
+    *out = seam_zigzag(value);
     return code;
 }
 
