@@ -60,7 +60,6 @@ int seam_allocator_new_in(struct seam_pool *pool, int64_t limit_bytes, int32_t k
 void seam_allocator_release(struct seam_allocator *allocator);
 void seam_allocator_counters(const struct seam_allocator *allocator,
                              struct seam_memory_counters *out);
-void seam_allocator_set_limit(struct seam_allocator *allocator, int64_t limit_bytes);
 /* Test aid: the n-th allocation from now on fails once (n counts from 1; 0 switches it off). */
 void seam_allocator_fail_after(struct seam_allocator *allocator, int64_t n);
 
@@ -96,5 +95,11 @@ void seam_buffer_reset(struct seam_buffer *buffer);
 /* Makes room for `additional_bytes` beyond size_bytes; at least doubles when it grows. */
 int seam_buffer_reserve(struct seam_buffer *buffer, int64_t additional_bytes,
                         struct seam_error *error);
+/* Room for `capacity_bytes` in all, no less than it holds. */
+int seam_buffer_resize(struct seam_buffer *buffer, int64_t capacity_bytes,
+                       struct seam_error *error);
+/* Bytes of one value up to `size_bytes`, where it holds fewer. */
+int seam_buffer_fill(struct seam_buffer *buffer, int64_t size_bytes, int byte,
+                     struct seam_error *error);
 
 #endif

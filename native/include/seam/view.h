@@ -71,6 +71,13 @@ static inline int64_t seam_view_bytes(const struct seam_view *view, int64_t row,
     return end - begin;
 }
 
+/* Where the bytes of the last row of a VAR layout end: what lies before may be read. */
+static inline const uint8_t *seam_view_bytes_end(const struct seam_view *view) {
+    const uint8_t *last = view->data;
+    int64_t size = view->length == 0 ? 0 : seam_view_bytes(view, view->length - 1, &last);
+    return last + size;
+}
+
 /* True when the two rows hold the same value; two nulls are the same. Both views must have the
  * same layout and width. Floats are compared by value, as Java's Double.compare does. */
 bool seam_view_equal(const struct seam_view *a, int64_t i, const struct seam_view *b, int64_t j);

@@ -76,11 +76,7 @@ static int grow_bits(struct seam_buffer *bits, int64_t rows, int64_t count, int6
     if (wanted > had) {
         SEAM_TRY(seam_buffer_reserve(bits, wanted - had, error));
     }
-    if (needed > had) {
-        memset(bits->data + had, 0xFF, (size_t)(needed - had));
-        bits->size_bytes = needed;
-    }
-    return SEAM_OK;
+    return seam_buffer_fill(bits, needed, 0xFF, error);
 }
 
 static int append_validity(struct seam_gather_column *column, const struct seam_node *node,
@@ -208,8 +204,7 @@ static int append_strings(struct seam_gather_column *column, const struct seam_n
     int64_t room = bytes_expected(column, end - begin, count, capacity);
     SEAM_TRY(seam_buffer_reserve(&column->bytes, room + SEAM_GATHER_SLACK, error));
     const struct seam_view *view = &node->view;
-    const uint8_t *last =
-        view->length == 0 ? NULL : view->data + seam_node_start(node, view->length);
+    const uint8_t *last = seam_view_bytes_end(view);
     uint8_t *target = column->bytes.data + begin;
     for (int64_t i = 0; i < count; i++) {
         if (rows[i] < 0 || !seam_node_valid(node, rows[i])) {

@@ -82,15 +82,7 @@ static int grow(struct seam_buffer *buffer, int64_t used, int64_t size, struct s
 /* A bitmap of ones for all rows there is room for: only nulls write into it. */
 static int reserve_validity(struct builder *builder, int64_t row_capacity,
                             struct seam_error *error) {
-    struct seam_buffer *bits = &builder->validity;
-    int64_t filled = bits->data == NULL ? 0 : bits->size_bytes;
-    int64_t size = bits_bytes(row_capacity);
-    SEAM_TRY(grow(bits, filled, size, error));
-    if (size > filled) {
-        memset(bits->data + filled, 0xff, (size_t)(size - filled));
-        bits->size_bytes = size;
-    }
-    return SEAM_OK;
+    return seam_buffer_fill(&builder->validity, bits_bytes(row_capacity), 0xff, error);
 }
 
 /* Makes room for rows up to `row_capacity`, of which `rows` are written. */
@@ -99,13 +91,8 @@ static int reserve(struct builder *builder, int64_t rows, int64_t row_capacity,
     struct seam_buffer *values = &builder->values;
     bool first = values->data == NULL;
     if (builder->spec.kind == SEAM_AVRO_TO_BOOL) {
-        int64_t filled = first ? 0 : values->size_bytes;
-        int64_t size = bits_bytes(row_capacity);
-        SEAM_TRY(grow(values, filled, size, error));
-        if (size > filled) { /* zeroed: only trues write into it */
-            memset(values->data + filled, 0, (size_t)(size - filled));
-            values->size_bytes = size;
-        }
+        /* Only trues write into it. */
+        SEAM_TRY(seam_buffer_fill(values, bits_bytes(row_capacity), 0, error));
     } else if (has_offsets(builder)) {
         SEAM_TRY(grow(values, first ? 0 : (rows + 1) * 4, (row_capacity + 1) * 4, error));
         if (first) {
@@ -205,29 +192,6 @@ int seam_builder_put_null(const struct seam_avro_decoder *decoder, struct builde
     return put_empty(decoder, builder, row, error);
 }
 
-/* Texts lie behind each other: where all of them together are right, one of them is wrong only if
- * it ends within a character. */
-static int check_utf8(const struct builder *builder, int64_t rows, struct seam_error *error) {
-    const uint8_t *data = builder->bytes.data;
-    const int32_t *offsets = (const int32_t *)builder->values.data;
-    int64_t size = builder->bytes.size_bytes;
-    int ascii;
-    bool whole = seam_utf8_valid(data, size, &ascii) != 0;
-    if (whole && ascii) {
-        return SEAM_OK;
-    }
-    for (int64_t row = 0; row < rows; row++) {
-        int64_t begin = offsets[row], end = offsets[row + 1];
-        bool good = whole ? end == size || (data[end] & 0xc0) != 0x80
-                          : seam_utf8_valid(data + begin, end - begin, &ascii) != 0;
-        if (!good) {
-            return seam_fail(error, SEAM_BAD_INPUT, -1, "the text of row %lld is not UTF-8",
-                             (long long)row);
-        }
-    }
-    return SEAM_OK;
-}
-
 /* Hands over the column itself, with the children that it takes over. */
 static int finish_one(struct builder *builder, int64_t rows, int32_t n_children,
                       struct ArrowArray *children, struct ArrowArray *out,
@@ -238,7 +202,11 @@ static int finish_one(struct builder *builder, int64_t rows, int32_t n_children,
         SEAM_TRY(seam_buffer_reserve(&builder->bytes, SLACK_BYTES, error));
     }
     if (text && builder->spec.utf8) {
-        SEAM_TRY(check_utf8(builder, rows, error));
+        int64_t row = seam_utf8_first_bad(builder->bytes.data, builder->values.data, rows, NULL);
+        if (row < rows) {
+            return seam_fail(error, SEAM_BAD_INPUT, -1, "the text of row %lld is not UTF-8",
+                             (long long)row);
+        }
     }
     struct seam_allocator *allocator = builder->values.allocator;
     void *buffers[3] = {builder->validity.data, builder->values.data, builder->bytes.data};

@@ -208,6 +208,13 @@ static int refuse_type(const struct seam_avro_decoder *decoder, int32_t field, c
                      decoder->nodes[field].name.bytes, why);
 }
 
+static int refuse_column(const struct seam_avro_decoder *decoder, int32_t field,
+                         const struct node *node, struct seam_error *error) {
+    return seam_fail(error, SEAM_UNSUPPORTED, -1,
+                     "field '%s': Avro type %s cannot be decoded into the column asked for",
+                     decoder->nodes[field].name.bytes, kind_name(node->kind));
+}
+
 static int plan_field(struct seam_avro_decoder *decoder, const struct seam_avro_node *nodes,
                       int32_t field, struct op *op, struct seam_error *error);
 
@@ -250,9 +257,7 @@ static int plan_column(struct seam_avro_decoder *decoder, const struct seam_avro
     if (op->code >= 0) {
         return SEAM_OK;
     }
-    return seam_fail(error, SEAM_UNSUPPORTED, -1,
-                     "field '%s': Avro type %s cannot be decoded into the column asked for",
-                     decoder->nodes[op->field].name.bytes, kind_name(node->kind));
+    return refuse_column(decoder, op->field, node, error);
 }
 
 static int plan_field(struct seam_avro_decoder *decoder, const struct seam_avro_node *nodes,
@@ -362,9 +367,7 @@ static int walk_field(struct walk *walk, int32_t field, int32_t parent) {
                 (to == SEAM_AVRO_TO_MAP && node->kind == SEAM_AVRO_MAP) ||
                 (to == SEAM_AVRO_TO_STRUCT && node->kind == SEAM_AVRO_RECORD);
     if (to >= SEAM_AVRO_TO_TAGGED && !fits) {
-        return seam_fail(walk->error, SEAM_UNSUPPORTED, -1,
-                         "field '%s': Avro type %s cannot be decoded into the column asked for",
-                         walk->decoder->nodes[field].name.bytes, kind_name(node->kind));
+        return refuse_column(walk->decoder, field, node, walk->error);
     }
     return to < SEAM_AVRO_TO_TAGGED    ? SEAM_OK
            : to == SEAM_AVRO_TO_STRUCT ? walk_record(walk, node, column)

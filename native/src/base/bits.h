@@ -36,6 +36,28 @@ static inline uint64_t seam_expand(const uint8_t *bits, int64_t offset, int64_t 
     return any;
 }
 
+/* Bit 0 of each of eight bytes as one byte, the first of them lowest: no two of the partial products
+ * meet. */
+static inline uint8_t seam_pack8(uint64_t word) {
+    return (uint8_t)((word & UINT64_C(0x0101010101010101)) * UINT64_C(0x0102040810204080) >> 56);
+}
+
+/* The way back from seam_expand: bit 0 of each byte, exclusive-or `flip`, into bits from the first
+ * of `out` on, which may be `bytes` itself. Those behind the last are 0. */
+static inline void seam_pack(const uint8_t *bytes, int64_t count, int flip, uint8_t *out) {
+    uint64_t word, flips = flip ? ~UINT64_C(0) : 0;
+    int64_t i = 0;
+    for (; i + 8 <= count; i += 8) {
+        memcpy(&word, bytes + i, sizeof word);
+        out[i / 8] = seam_pack8(word ^ flips);
+    }
+    if (i < count) {
+        word = flips;
+        memcpy(&word, bytes + i, (size_t)(count - i));
+        out[i / 8] = seam_pack8(word ^ flips);
+    }
+}
+
 /* Copies `count` bits from bit `begin` of `from` to bit `at` of `to`; other bits stay. */
 static inline void seam_copy_bits(uint8_t *to, int64_t at, const uint8_t *from, int64_t begin,
                                   int64_t count) {

@@ -16,7 +16,7 @@
 enum { HUGE_BYTES = 1 << 21 };
 
 struct seam_allocator {
-    atomic_llong limit_bytes;
+    int64_t limit_bytes; /* 0 = none */
     atomic_llong current_bytes;
     atomic_llong peak_bytes;
     atomic_llong total_blocks;
@@ -34,7 +34,7 @@ enum { FRESH_BYTE = 0xA5, FREED_BYTE = 0x5A };
 struct seam_allocator *seam_allocator_new(int64_t limit_bytes) {
     struct seam_allocator *allocator = calloc(1, sizeof *allocator);
     if (allocator != NULL) {
-        atomic_init(&allocator->limit_bytes, limit_bytes);
+        allocator->limit_bytes = limit_bytes;
         atomic_init(&allocator->references, 1);
         if (limit_bytes > 0) {
             seam_recycle_release();
@@ -75,7 +75,7 @@ int seam_allocator_new_in(struct seam_pool *pool, int64_t limit_bytes, int32_t k
 
 static void drop_reference(struct seam_allocator *allocator) {
     if (atomic_fetch_sub(&allocator->references, 1) == 1) {
-        if (atomic_load(&allocator->limit_bytes) > 0) {
+        if (allocator->limit_bytes > 0) {
             seam_recycle_release();
         }
         if (allocator->pool != NULL) {
@@ -95,15 +95,11 @@ static void uncharge(struct seam_allocator *allocator, size_t size) {
 
 void seam_allocator_counters(const struct seam_allocator *allocator,
                              struct seam_memory_counters *out) {
-    out->limit_bytes = atomic_load(&allocator->limit_bytes);
+    out->limit_bytes = allocator->limit_bytes;
     out->current_bytes = atomic_load(&allocator->current_bytes);
     out->peak_bytes = atomic_load(&allocator->peak_bytes);
     out->live_blocks = atomic_load(&allocator->references) - 1; /* the owner asks */
     out->total_blocks = atomic_load(&allocator->total_blocks);
-}
-
-void seam_allocator_set_limit(struct seam_allocator *allocator, int64_t limit_bytes) {
-    atomic_store(&allocator->limit_bytes, limit_bytes);
 }
 
 void seam_allocator_fail_after(struct seam_allocator *allocator, int64_t n) {
@@ -128,7 +124,7 @@ static int charge(struct seam_allocator *allocator, size_t size, struct seam_err
                          size);
     }
     long long now = atomic_fetch_add(&allocator->current_bytes, (long long)size) + (long long)size;
-    long long limit = atomic_load(&allocator->limit_bytes);
+    long long limit = allocator->limit_bytes;
     if (limit > 0 && now > limit) {
         atomic_fetch_sub(&allocator->current_bytes, (long long)size);
         seam_recycle_release(); /* whoever set a limit is short of memory */
@@ -186,7 +182,7 @@ static struct block_header *host_block(const struct seam_backing *backing, size_
 
 /* Whether a block may be kept: what is kept and what is in use stay below a limit together. */
 static bool may_keep(struct seam_allocator *allocator, size_t whole) {
-    long long limit = atomic_load(&allocator->limit_bytes);
+    long long limit = allocator->limit_bytes;
     long long taken = atomic_load(&allocator->current_bytes) + (long long)seam_recycle_held();
     return limit <= 0 || taken + (long long)whole <= limit;
 }
@@ -332,10 +328,26 @@ int seam_buffer_reserve(struct seam_buffer *buffer, int64_t additional_bytes,
     if (needed <= buffer->capacity_bytes) {
         return SEAM_OK;
     }
-    int64_t capacity = buffer->capacity_bytes * 2 > needed ? buffer->capacity_bytes * 2 : needed;
+    int64_t doubled = buffer->capacity_bytes * 2;
+    return seam_buffer_resize(buffer, doubled > needed ? doubled : needed, error);
+}
+
+int seam_buffer_resize(struct seam_buffer *buffer, int64_t capacity_bytes,
+                       struct seam_error *error) {
     void *block = buffer->data;
-    SEAM_TRY(seam_realloc(buffer->allocator, &block, (size_t)capacity, error));
+    SEAM_TRY(seam_realloc(buffer->allocator, &block, (size_t)capacity_bytes, error));
     buffer->data = block;
-    buffer->capacity_bytes = capacity;
+    buffer->capacity_bytes = capacity_bytes;
+    return SEAM_OK;
+}
+
+int seam_buffer_fill(struct seam_buffer *buffer, int64_t size_bytes, int byte,
+                     struct seam_error *error) {
+    int64_t had = buffer->size_bytes;
+    if (size_bytes > had) {
+        SEAM_TRY(seam_buffer_reserve(buffer, size_bytes - had, error));
+        memset(buffer->data + had, byte, (size_t)(size_bytes - had));
+        buffer->size_bytes = size_bytes;
+    }
     return SEAM_OK;
 }

@@ -1,6 +1,7 @@
 #include "base/utf8.h"
 
 #include "base/wide.h"
+#include "base/words.h"
 
 #include <string.h>
 
@@ -68,4 +69,23 @@ int seam_utf8_valid(const uint8_t *bytes, int64_t size_bytes, int *ascii) {
         position = skip_ascii(bytes, position + length, size_bytes);
     }
     return 1;
+}
+
+/* Texts lie behind each other: where all of them together are right, one of them is wrong only if
+ * it begins or ends within a character. */
+int64_t seam_utf8_first_bad(const uint8_t *bytes, const uint8_t *offsets, int64_t rows,
+                            const uint8_t *validity) {
+    int64_t size = seam_load32(offsets + 4 * rows);
+    int ascii, whole = seam_utf8_valid(bytes, size, &ascii), begins = 1;
+    for (int64_t row = whole && ascii ? rows : 0; row < rows; row++) {
+        int64_t begin = seam_load32(offsets + 4 * row), end = seam_load32(offsets + 4 * (row + 1));
+        int ends = end == size || (bytes[end] & 0xC0) != 0x80;
+        int good = whole ? begin == end || (begins && ends)
+                         : seam_utf8_valid(bytes + begin, end - begin, &ascii);
+        if (!good && (validity == NULL || (validity[row >> 3] >> (row & 7) & 1) != 0)) {
+            return row;
+        }
+        begins = ends;
+    }
+    return rows;
 }

@@ -180,13 +180,6 @@ ALWAYS_INLINE int64_t total_word_bytes(const struct seam_plan *plan, const struc
     return total;
 }
 
-/* The end of all texts of a column: what lies before it may be read. */
-static const uint8_t *bytes_end(const struct seam_view *view) {
-    const uint8_t *last = view->data;
-    int64_t size = view->length == 0 ? 0 : seam_view_bytes(view, view->length - 1, &last);
-    return last + size;
-}
-
 /* Copies a word with what lies behind it, as sizes that change from row to row are what costs. */
 static inline void copy_word(uint8_t *to, const uint8_t *from, int64_t size) {
     memcpy(to, from, WORD_BYTES);
@@ -198,7 +191,7 @@ static inline void copy_word(uint8_t *to, const uint8_t *from, int64_t size) {
 ALWAYS_INLINE void copy_words(const struct seam_plan *plan, const struct encoded encoded,
                               const struct seam_view log, bool nulls, int32_t *offsets,
                               uint8_t *pool) {
-    const uint8_t *from, *end = bytes_end(&log);
+    const uint8_t *from, *end = seam_view_bytes_end(&log);
     int64_t at = 0;
     *offsets = 0;
     for (int64_t i = 0; i < plan->n_runs; i++) {

@@ -46,23 +46,10 @@ static int turn_values(struct seam_engine_column *column, struct seam_error *err
                      : bad_value(column, wrong, seam_engine_values_fault(column->kind), error);
 }
 
-/* Text as a whole first: where it is ASCII, any offset is between two characters. */
 static int check_text(const struct seam_engine_column *column, struct seam_error *error) {
-    const uint8_t *bytes = column->buffers[SEAM_ENGINE_BYTES];
-    const uint8_t *offsets = column->buffers[SEAM_ENGINE_OFFSETS];
-    int64_t size = seam_engine_last_offset(column);
-    int ascii = 1;
-    if (!seam_utf8_valid(bytes, size, &ascii)) {
-        return bad_value(column, 0, "or a later one is not UTF-8", error);
-    }
-    for (int64_t i = 0; !ascii && i < column->rows; i++) {
-        int32_t start;
-        memcpy(&start, offsets + 4 * i, sizeof start);
-        if (start < size && (bytes[start] & 0xC0) == 0x80) {
-            return bad_value(column, i, "starts inside a character", error);
-        }
-    }
-    return SEAM_OK;
+    int64_t row = seam_utf8_first_bad(column->buffers[SEAM_ENGINE_BYTES],
+                                      column->buffers[SEAM_ENGINE_OFFSETS], column->rows, NULL);
+    return row == column->rows ? SEAM_OK : bad_value(column, row, "is not UTF-8", error);
 }
 
 /* Null flags as a validity bitmap; none where there are no nulls. */

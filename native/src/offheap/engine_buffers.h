@@ -33,12 +33,6 @@ void seam_engine_copied(const struct seam_engine_column *column, int64_t index);
 
 /* Loops. Addresses in a chain promise no alignment. */
 
-/* Bit 0 of each of eight bytes as one byte, the first of them lowest: no two of the partial
- * products meet. */
-static inline uint8_t seam_gather_bits(uint64_t word) {
-    return (uint8_t)(((word & UINT64_C(0x0101010101010101)) * UINT64_C(0x0102040810204080)) >> 56);
-}
-
 /* How many of `rows` flags are set, or -1 if one is neither 0 nor 1. */
 int64_t seam_flags_count(const uint8_t *flags, int64_t rows);
 /* Null flags to a validity bitmap of (rows + 7) / 8 bytes. */

@@ -1,10 +1,9 @@
 /* Loops over null flags. */
 #include "offheap/engine_buffers.h"
 
+#include "base/bits.h"
 #include "base/wide.h"
 #include "base/words.h"
-
-#include <string.h>
 
 /* The sum of the eight bytes of a word, each at most 31. */
 static int64_t sum_bytes(uint64_t word) {
@@ -33,13 +32,5 @@ SEAM_WIDE int64_t seam_flags_count(const uint8_t *flags, int64_t rows) {
 }
 
 SEAM_WIDE void seam_flags_to_validity(const uint8_t *flags, int64_t rows, uint8_t *out) {
-    int64_t i = 0;
-    for (; i + 8 <= rows; i += 8) {
-        out[i / 8] = seam_gather_bits(~seam_load64(flags + i));
-    }
-    if (i < rows) {
-        uint64_t word = ~UINT64_C(0); /* rows that are not there get a bit of 0 */
-        memcpy(&word, flags + i, (size_t)(rows - i));
-        out[i / 8] = seam_gather_bits(~word);
-    }
+    seam_pack(flags, rows, 1, out);
 }

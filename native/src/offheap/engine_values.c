@@ -3,6 +3,7 @@
  * The loops are free of branches, and a block that means nothing is still there to be searched. */
 #include "offheap/engine_buffers.h"
 
+#include "base/bits.h"
 #include "base/wide.h"
 #include "base/words.h"
 
@@ -124,7 +125,7 @@ static void turn_booleans(const struct seam_engine_values *values, int64_t begin
         if (values->nulls != NULL) {
             memcpy(&nulls, values->nulls + i, 8);
         }
-        values->out[i / 8] = seam_gather_bits(bytes & ~nulls);
+        values->out[i / 8] = seam_pack8(bytes & ~nulls);
     }
     if (i < end) {
         bytes = nulls = 0;
@@ -132,7 +133,7 @@ static void turn_booleans(const struct seam_engine_values *values, int64_t begin
         if (values->nulls != NULL) {
             memcpy(&nulls, values->nulls + i, (size_t)(end - i));
         }
-        values->out[i / 8] = seam_gather_bits(bytes & ~nulls);
+        values->out[i / 8] = seam_pack8(bytes & ~nulls);
     }
 }
 

@@ -2,13 +2,18 @@
 
 #include "seam/arrow_build.h"
 
+static int check_budget(const struct presto_budget *budget, int64_t size_bytes,
+                        struct seam_error *error) {
+    return size_bytes <= budget->limit_bytes - budget->used_bytes
+               ? SEAM_OK
+               : seam_fail(error, SEAM_UNSUPPORTED, -1,
+                           "the page grows beyond the size limit of %lld bytes",
+                           (long long)budget->limit_bytes);
+}
+
 int presto_take(struct presto_budget *budget, int64_t size_bytes, void **out,
                 struct seam_error *error) {
-    if (size_bytes > budget->limit_bytes - budget->used_bytes) {
-        return seam_fail(error, SEAM_UNSUPPORTED, -1,
-                         "the page grows beyond the size limit of %lld bytes",
-                         (long long)budget->limit_bytes);
-    }
+    SEAM_TRY(check_budget(budget, size_bytes, error));
     SEAM_TRY(seam_alloc(budget->allocator, (size_t)size_bytes, out, error));
     budget->used_bytes += size_bytes;
     return SEAM_OK;
@@ -122,11 +127,7 @@ static int spread_validity(struct presto_budget *budget, struct presto_column *c
 /* Grows a block to `rows` values and moves the `n` it holds to their places, from the last on. */
 static int spread_values(struct presto_budget *budget, void **block, int64_t width, int64_t n,
                          const uint8_t *present, int64_t rows, struct seam_error *error) {
-    if ((rows - n) * width > budget->limit_bytes - budget->used_bytes) {
-        return seam_fail(error, SEAM_UNSUPPORTED, -1,
-                         "the page grows beyond the size limit of %lld bytes",
-                         (long long)budget->limit_bytes);
-    }
+    SEAM_TRY(check_budget(budget, (rows - n) * width, error));
     SEAM_TRY(seam_realloc(budget->allocator, block, (size_t)(rows * width), error));
     budget->used_bytes += (rows - n) * width;
     uint8_t *values = *block;

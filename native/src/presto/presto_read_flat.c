@@ -1,6 +1,7 @@
 /* Columns without others in them, out of payloads. */
 #include "presto/presto_read.h"
 
+#include "base/offsets.h"
 #include "base/utf8.h"
 
 /* Null flags of out->length rows; sets validity and null count. */
@@ -77,32 +78,20 @@ int presto_read_bare_nulls(struct presto_reader *reader, int64_t mark, struct pr
 
 /* Ends that never fall. The first row begins at 0, so none may be negative either. */
 int64_t presto_first_fall(const int32_t *offsets, int64_t rows) {
-    int32_t bad = 0;
-    for (int64_t i = 0; i < rows; i++) {
-        bad |= -(offsets[i + 1] < offsets[i]);
+    int64_t row = seam_offsets_rise_32((const uint8_t *)offsets, rows) ? rows : 0;
+    while (row < rows && offsets[row + 1] >= offsets[row]) {
+        row += 1;
     }
-    for (int64_t i = 0; bad != 0 && i < rows; i++) {
-        if (offsets[i + 1] < offsets[i]) {
-            return i;
-        }
-    }
-    return rows;
+    return row;
 }
 
 static int check_text(struct presto_reader *reader, const struct presto_column *out, int64_t at) {
-    int ascii;
-    if (seam_utf8_valid(out->data, out->offsets[out->length], &ascii) && ascii) {
-        return SEAM_OK;
-    }
-    for (int64_t row = 0; row < out->length; row++) {
-        bool null = out->validity != NULL && !((out->validity[row >> 3] >> (row & 7)) & 1);
-        int32_t begin = out->offsets[row];
-        if (!null && !seam_utf8_valid(out->data + begin, out->offsets[row + 1] - begin, &ascii)) {
-            return PRESTO_FAIL(reader, at + begin, "column '%s': row %lld is not UTF-8",
-                               out->type->name, (long long)row);
-        }
-    }
-    return SEAM_OK;
+    int64_t row = seam_utf8_first_bad(out->data, (const uint8_t *)out->offsets, out->length,
+                                      out->validity);
+    return row == out->length
+               ? SEAM_OK
+               : PRESTO_FAIL(reader, at + out->offsets[row], "column '%s': row %lld is not UTF-8",
+                             out->type->name, (long long)row);
 }
 
 /* Values of one size that a page keeps like strings. */

@@ -92,7 +92,7 @@ static void decode_booleans(const uint8_t *wire, int64_t n, uint8_t *arrow) {
         memcpy(&word, wire + i, (size_t)(n - i < 8 ? n - i : 8));
         const uint64_t lower = UINT64_C(0x7F7F7F7F7F7F7F7F);
         word = (((word & lower) + lower) | word) & ~lower; /* the top bit of each byte not 0 */
-        arrow[i / 8] = (uint8_t)((word >> 7) * UINT64_C(0x0102040810204080) >> 56);
+        arrow[i / 8] = seam_pack8(word >> 7);
     }
 }
 

@@ -95,10 +95,8 @@ struct strings {
 static void strings_init(struct strings *strings, const struct presto_plan *plan, uint8_t *ends,
                          uint8_t *bytes) {
     const struct seam_view *view = &plan->node->view;
-    const uint8_t *last = view->data;
-    int64_t size = view->length == 0 ? 0 : seam_view_bytes(view, view->length - 1, &last);
     *strings = (struct strings){.view = view,
-                                .source_end = last + size,
+                                .source_end = seam_view_bytes_end(view),
                                 .ends = ends,
                                 .begin = bytes,
                                 .at = bytes,

@@ -1,5 +1,7 @@
 #include "rows/row_build.h"
 
+#include "base/bits.h"
+
 #include "seam/arrow_build.h"
 
 static const struct seam_row_type CALENDAR_PARTS[] = {
@@ -54,29 +56,19 @@ static int64_t arrow_width(const struct seam_row_type *type) {
     return decimal ? 16 : type->kind == SEAM_ROW_FIXED ? type->width_bytes : 0;
 }
 
-static int set_capacity(struct row_builder *builder, struct seam_buffer *buffer, int64_t bytes,
-                        struct seam_error *error) {
-    void *block = buffer->data;
-    SEAM_TRY(seam_realloc(builder->allocator, &block, (size_t)bytes, error));
-    buffer->data = block;
-    buffer->capacity_bytes = bytes;
-    return SEAM_OK;
-}
-
 /* Room for `rows` in a column and in what is as long as it; and the first of its offsets. */
-static int expect(struct row_builder *builder, struct row_column *column, int64_t rows,
-                  struct seam_error *error) {
+static int expect(struct row_column *column, int64_t rows, struct seam_error *error) {
     const struct seam_row_type *type = column->type;
     int64_t bytes = type->kind == SEAM_ROW_BOOLEAN ? (rows + 7) / 8 : rows * arrow_width(type);
     bool fields = type->kind == SEAM_ROW_STRUCT || type->kind == SEAM_ROW_CALENDAR;
-    SEAM_TRY(bytes == 0 ? SEAM_OK : set_capacity(builder, &column->data, bytes, error));
+    SEAM_TRY(bytes == 0 ? SEAM_OK : seam_buffer_resize(&column->data, bytes, error));
     if (has_offsets(type)) {
-        SEAM_TRY(set_capacity(builder, &column->offsets, 4 * (rows + 1), error));
+        SEAM_TRY(seam_buffer_resize(&column->offsets, 4 * (rows + 1), error));
         seam_store32(column->offsets.data, 0);
         column->offsets.size_bytes = 4;
     }
     for (int32_t i = 0; i < column->n_children; i++) {
-        SEAM_TRY(expect(builder, &column->children[i], fields ? rows : 0, error));
+        SEAM_TRY(expect(&column->children[i], fields ? rows : 0, error));
     }
     return SEAM_OK;
 }
@@ -94,7 +86,7 @@ int row_builder_init(struct row_builder *builder, struct seam_allocator *allocat
                         error));
     builder->root = block;
     lay_out(builder, builder->root, root, builder->root + 1);
-    int code = expect(builder, builder->root, held < frames->count ? held : frames->count, error);
+    int code = expect(builder->root, held < frames->count ? held : frames->count, error);
     if (code != SEAM_OK) {
         row_builder_reset(builder);
     }
@@ -128,7 +120,7 @@ int row_grow(struct row_builder *builder, struct seam_buffer *buffer, int64_t by
      * rows must not. An eighth more at least, so that a column is not copied again and again. */
     int64_t extra = rest < (double)builder->bytes_left ? (int64_t)rest : builder->bytes_left;
     extra = extra > needed / 8 ? extra : needed / 8;
-    return set_capacity(builder, buffer, needed + extra + SEAM_ALIGNMENT, error);
+    return seam_buffer_resize(buffer, needed + extra + SEAM_ALIGNMENT, error);
 }
 
 /* ---- one value ---- */
@@ -173,7 +165,7 @@ static int count_row(struct row_column *column, bool valid, struct seam_error *e
     return SEAM_OK;
 }
 
-static int too_long(const struct row_column *column, const char *what, struct seam_error *error) {
+int row_too_long(const struct row_column *column, const char *what, struct seam_error *error) {
     return seam_fail(error, SEAM_TOO_LARGE, -1,
                      "column '%s' would hold more than 2^31 - 1 %s: read fewer rows at a time",
                      column->type->name, what);
@@ -182,7 +174,7 @@ static int too_long(const struct row_column *column, const char *what, struct se
 static int push_offset(struct row_column *column, int64_t offset, const char *what,
                        struct seam_error *error) {
     if (offset > INT32_MAX) {
-        return too_long(column, what, error);
+        return row_too_long(column, what, error);
     }
     SEAM_TRY(row_room(column->builder, &column->offsets, 4, error));
     seam_store32(column->offsets.data + column->offsets.size_bytes, (uint32_t)offset);
@@ -295,9 +287,11 @@ int row_block_validity(struct row_column *column, const uint8_t *null, int64_t c
         int64_t bytes = (count + 7) / 8;
         column->validity.size_bytes = column->length >> 3;
         SEAM_TRY(row_room(column->builder, &column->validity, bytes, error));
-        for (int64_t i = 0; i < bytes; i++) {
-            column->validity.data[(column->length >> 3) + i] =
-                null == NULL ? 0xFF : (uint8_t)~row_pack8(null + 8 * i);
+        uint8_t *bits = column->validity.data + column->validity.size_bytes;
+        if (null == NULL) {
+            memset(bits, 0xFF, (size_t)bytes);
+        } else {
+            seam_pack(null, count, 1, bits);
         }
     }
     column->length += count;
@@ -320,10 +314,10 @@ static int finish_children(struct row_column *column, struct ArrowArray *childre
 }
 
 /* Gives much too large a guess back. */
-static int trim(struct row_builder *builder, struct seam_buffer *buffer, struct seam_error *error) {
+static int trim(struct seam_buffer *buffer, struct seam_error *error) {
     int64_t spare = buffer->capacity_bytes - buffer->size_bytes;
     bool much = spare > (64 << 10) && spare > buffer->size_bytes / 16;
-    return much ? set_capacity(builder, buffer, buffer->size_bytes, error) : SEAM_OK;
+    return much ? seam_buffer_resize(buffer, buffer->size_bytes, error) : SEAM_OK;
 }
 
 static int finish_column(struct row_column *column, struct ArrowArray *children,
@@ -334,7 +328,7 @@ static int finish_column(struct row_column *column, struct ArrowArray *children,
     bool list = kind == SEAM_ROW_ARRAY || kind == SEAM_ROW_MAP;
     SEAM_TRY(finish_children(column, children, error));
     if (kind == SEAM_ROW_STRING || kind == SEAM_ROW_BINARY) {
-        SEAM_TRY(trim(column->builder, &column->data, error));
+        SEAM_TRY(trim(&column->data, error));
     }
     if (kind != SEAM_ROW_VOID) {
         n_buffers = 1;

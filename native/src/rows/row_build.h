@@ -55,6 +55,9 @@ ROW_INLINE int row_room(struct row_builder *builder, struct seam_buffer *buffer,
                : row_grow(builder, buffer, bytes, error);
 }
 
+/* SEAM_TOO_LARGE: more bytes or elements than offsets count. */
+int row_too_long(const struct row_column *column, const char *what, struct seam_error *error);
+
 /* ---- one value at a time; parents count their children ---- */
 
 /* A null, whether or not the type allows one: below a null, or where that was checked. */
@@ -78,11 +81,6 @@ int row_append_list(struct row_column *column, struct seam_error *error);
 int row_append_struct(struct row_column *column, struct seam_error *error);
 
 /* ---- a block of rows ---- */
-
-/* Eight bytes of 0 or 1 as eight bits. */
-ROW_INLINE uint8_t row_pack8(const uint8_t *bytes) {
-    return (uint8_t)(seam_load64(bytes) * UINT64_C(0x0102040810204080) >> 56);
-}
 
 /* Appends the validity of `count` rows; `null` NULL: none is. The column's length, a multiple of 8,
  * counts up. */

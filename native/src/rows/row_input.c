@@ -1,5 +1,7 @@
 #include "rows/row_internal.h"
 
+#include "base/bits.h"
+
 static int misfit(const struct seam_row_type *type, const struct seam_node *node,
                   struct seam_error *error) {
     return seam_fail(error, SEAM_BAD_ARGUMENT, -1,
@@ -184,12 +186,6 @@ void row_blame_decimals(const struct row_lane *lane, struct row_trouble *trouble
     }
 }
 
-const uint8_t *row_bytes_end(const struct seam_view *view) {
-    const uint8_t *last = view->data;
-    int64_t size = view->length > 0 ? seam_view_bytes(view, view->length - 1, &last) : 0;
-    return last + size;
-}
-
 int64_t row_largest_bytes(const struct row_lane *lane) {
     const struct seam_view view = lane->leaf->view;
     int64_t largest = 0;
@@ -215,28 +211,6 @@ static void resolve_each(struct row_lane *lane, const struct seam_node *node,
     lane->at = lane->rows;
 }
 
-/* A byte for each of `count` rows: 1 for a null. Returns whether there is one. */
-static bool spread_nulls(const struct seam_view *view, int64_t begin, int64_t count,
-                         uint8_t *null) {
-    const uint8_t *bits = view->validity + ((view->offset + begin) >> 3);
-    int shift = (int)((view->offset + begin) & 7);
-    uint64_t any = 0;
-    int64_t i = 0;
-    for (; i + 16 <= count; i += 8) { /* so that the byte behind is one of the bitmap's */
-        uint64_t valid = (uint64_t)(bits[i >> 3] | bits[(i >> 3) + 1] << 8) >> shift & 0xFF;
-        /* Each bit to a byte of its own, still in its place; then to the lowest, turned. */
-        uint64_t apart = (valid * UINT64_C(0x0101010101010101)) & UINT64_C(0x8040201008040201);
-        uint64_t word = ~(apart + UINT64_C(0x7F7F7F7F7F7F7F7F)) >> 7 & UINT64_C(0x0101010101010101);
-        seam_store64(null + i, word);
-        any |= word;
-    }
-    for (; i < count; i++) {
-        null[i] = !seam_bit(view->validity, view->offset + begin + i);
-        any |= null[i];
-    }
-    return any != 0;
-}
-
 void row_lane_open(struct row_lane *lane, const struct seam_row_input *input, int32_t column,
                    const struct seam_row_choice *choice, int64_t first, int64_t count,
                    struct row_trouble *trouble) {
@@ -259,7 +233,9 @@ void row_lane_open(struct row_lane *lane, const struct seam_row_input *input, in
     } else if (choice->rows != NULL) {
         lane->at = choice->rows + first;
     } else if (leaf->view.validity != NULL) {
-        lane->any_null = spread_nulls(&leaf->view, lane->begin, count, lane->null);
+        const struct seam_view *view = &leaf->view;
+        lane->any_null =
+            seam_expand(view->validity, view->offset + lane->begin, count, 1, lane->null) != 0;
     }
     for (int64_t i = 0; lane->any_null && !lane->type->nullable && i < count; i++) {
         if (lane->null[i]) {

@@ -238,8 +238,6 @@ ROW_INLINE void row_blame_row(struct row_trouble *trouble, const struct row_lane
 }
 /* Says which decimal of a lane has more digits than its type. */
 void row_blame_decimals(const struct row_lane *lane, struct row_trouble *trouble);
-/* Where the bytes of a column of strings end. */
-const uint8_t *row_bytes_end(const struct seam_view *view);
 /* Bytes of the largest string of a lane. */
 int64_t row_largest_bytes(const struct row_lane *lane);
 

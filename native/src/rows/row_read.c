@@ -148,10 +148,7 @@ int row_block_strings(struct row_reader *reader, struct row_column *column, int6
         largest = sizes[i] > largest ? sizes[i] : largest;
     }
     if (total > INT32_MAX - column->data.size_bytes) {
-        return seam_fail(reader->error, SEAM_TOO_LARGE, -1,
-                         "column '%s' would hold more than 2^31 - 1 bytes: read fewer rows at a "
-                         "time",
-                         column->type->name);
+        return row_too_long(column, "bytes", reader->error);
     }
     struct row_builder *builder = &reader->builder;
     SEAM_TRY(row_room(builder, &column->data, total + PIECE_BYTES, reader->error));

@@ -1,4 +1,5 @@
 /* UnsafeRows into columns: a block of rows at a time, a column over all of its rows. */
+#include "base/bits.h"
 #include "rows/unsafe_row_nested.h"
 
 static int check_rows(struct row_reader *reader, struct row_block *block, int64_t head) {
@@ -16,7 +17,7 @@ static int check_rows(struct row_reader *reader, struct row_block *block, int64_
 
 static int read_booleans(struct row_reader *reader, const struct row_block *block,
                          const struct row_field *field, struct row_column *column) {
-    uint8_t values[ROW_BLOCK] = {0};
+    uint8_t values[ROW_BLOCK];
     uint8_t any = 0;
     for (int64_t i = 0; i < block->count; i++) {
         bool null = field->any_null && field->null[i];
@@ -32,9 +33,7 @@ static int read_booleans(struct row_reader *reader, const struct row_block *bloc
     int64_t bytes = (block->count + 7) / 8;
     column->data.size_bytes = column->length >> 3;
     SEAM_TRY(row_room(&reader->builder, &column->data, bytes, reader->error));
-    for (int64_t i = 0; i < bytes; i++) {
-        column->data.data[column->data.size_bytes + i] = row_pack8(values + 8 * i);
-    }
+    seam_pack(values, block->count, 0, column->data.data + column->data.size_bytes);
     return SEAM_OK;
 }
 

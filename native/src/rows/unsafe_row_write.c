@@ -105,7 +105,7 @@ static void put_booleans(const struct row_lane *lane, struct block *block) {
 ROW_INLINE void put_strings(const struct row_lane *lane, const int64_t *at, bool any_null,
                             int words, struct block *block) {
     const struct seam_view view = lane->leaf->view;
-    const uint8_t *end = row_bytes_end(&view);
+    const uint8_t *end = seam_view_bytes_end(&view);
     int64_t slot = block->slot;
     for (int64_t i = 0; i < lane->count; i++) {
         uint8_t *row = block->row[i];

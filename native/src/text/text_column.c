@@ -1,4 +1,5 @@
 /* Columns of the text parser: one value at a time, then handed over. */
+#include "base/bits.h"
 #include "seam/arrow_build.h"
 #include "text/text_internal.h"
 
@@ -114,7 +115,7 @@ void seam_text_column_reset(struct text_column *column) {
 /* Room for so many rows; the bitmap of nulls is made with the first of them. */
 static int grow_to(struct text_column *column, int64_t capacity, struct seam_error *error) {
     int64_t extra = has_offsets(column);
-    struct seam_buffer *values = &column->values, *bits = &column->validity;
+    struct seam_buffer *values = &column->values;
     if (column->width_bytes > 0) {
         bool first = values->data == NULL;
         values->size_bytes = first ? 0 : (column->rows + extra) * column->width_bytes;
@@ -124,14 +125,7 @@ static int grow_to(struct text_column *column, int64_t capacity, struct seam_err
             memset(values->data, 0, 4);
         }
     }
-    int64_t filled = bits->data == NULL ? 0 : bits->size_bytes;
-    int64_t size = (capacity + 7) / 8;
-    if (size > filled) {
-        bits->size_bytes = filled;
-        SEAM_TRY(seam_buffer_reserve(bits, size - filled, error));
-        memset(bits->data + filled, 0xff, (size_t)(size - filled));
-        bits->size_bytes = size;
-    }
+    SEAM_TRY(seam_buffer_fill(&column->validity, (capacity + 7) / 8, 0xff, error));
     column->capacity = capacity;
     return SEAM_OK;
 }
@@ -401,18 +395,6 @@ int seam_text_append(struct seam_text_parser *parser, struct text_column *column
     }
 }
 
-/* Turns a byte per value into a bit. */
-static void pack_bits(struct text_column *column) {
-    uint8_t *values = column->values.data;
-    for (int64_t row = 0; row < column->rows; row += 8) {
-        uint8_t bits = 0;
-        for (int64_t i = 0; i < 8 && row + i < column->rows; i++) {
-            bits = (uint8_t)(bits | values[row + i] << i);
-        }
-        values[row / 8] = bits;
-    }
-}
-
 /* Hands over the column itself, with the children that it takes over. */
 static int finish_one(struct seam_text_parser *parser, struct text_column *column,
                       int32_t n_children, struct ArrowArray *children, struct ArrowArray *out,
@@ -422,7 +404,7 @@ static int finish_one(struct seam_text_parser *parser, struct text_column *colum
         SEAM_TRY(seam_buffer_reserve(&column->bytes, 1, error));
     }
     if (column->spec.kind == SEAM_TEXT_BOOL) {
-        pack_bits(column);
+        seam_pack(column->values.data, column->rows, 0, column->values.data);
     }
     void *validity = column->null_count > 0 ? column->validity.data : NULL;
     void *buffers[3] = {validity, column->values.data, column->bytes.data};
