@@ -2,6 +2,7 @@
 #include "seam/hash.h"
 
 #include "base/wide.h"
+#include "base/words.h"
 #include "hash/hash_value.h"
 
 #include <stdio.h>
@@ -73,11 +74,9 @@ static uint32_t crc_of_time(uint32_t state, int64_t days, int64_t micros, int wi
     return seam_crc32(state, (const uint8_t *)text, size);
 }
 
-__extension__ typedef __int128 wide;
-
 /* DECIMALV2, and a DECIMAL128 that looks like one: the whole part, then the billionths. */
 static uint32_t crc_of_decimalv2(uint32_t state, const uint8_t *bytes) {
-    wide value;
+    seam_int128 value;
     memcpy(&value, bytes, sizeof value);
     int64_t whole = (int64_t)(value / 1000000000);
     int32_t fraction = (int32_t)(value % 1000000000);

@@ -52,10 +52,8 @@ static uint64_t rotate64(uint64_t value, int bits) {
     return value << bits | value >> (64 - bits);
 }
 
-__extension__ typedef unsigned __int128 wide;
-
 static uint64_t multiply_fold(uint64_t a, uint64_t b) {
-    wide product = (wide)a * b;
+    seam_uint128 product = (seam_uint128)a * b;
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 

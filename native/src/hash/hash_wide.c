@@ -1,4 +1,5 @@
 /* Hashes of 64 bits: Presto's InterpretedHashGenerator (0.296) and Velox's VectorHasher (2025). */
+#include "base/words.h"
 #include "hash/hash_value.h"
 #include "seam/hash.h"
 
@@ -75,12 +76,9 @@ static uint64_t float_bits(const struct seam_view *view, int64_t row) {
     return (bits & ~sign) > infinity ? nan : bits == sign ? 0 : bits;
 }
 
-__extension__ typedef __int128 wide;
-__extension__ typedef unsigned __int128 unsigned_wide;
-
-static wide wide_at(const struct seam_view *view, int64_t row) {
+static seam_int128 wide_at(const struct seam_view *view, int64_t row) {
     uint8_t bytes[16];
-    wide value;
+    seam_int128 value;
     memcpy(&value, seam_hash_decimal(view, row, bytes), sizeof value);
     return value;
 }
@@ -105,9 +103,9 @@ static uint64_t presto_long(int64_t value) {
 }
 
 /* LongDecimalType: XXH64 of each half of the magnitude. */
-static uint64_t presto_wide(wide value) {
-    unsigned_wide magnitude =
-        value < 0 ? (unsigned_wide)0 - (unsigned_wide)value : (unsigned_wide)value;
+static uint64_t presto_wide(seam_int128 value) {
+    seam_uint128 magnitude =
+        value < 0 ? (seam_uint128)0 - (seam_uint128)value : (seam_uint128)value;
     return xxh64_of_long((uint64_t)magnitude) ^ xxh64_of_long((uint64_t)(magnitude >> 64));
 }
 
@@ -241,7 +239,7 @@ static uint64_t velox_flat(const struct seam_column_type *type, const struct sea
         break;
     }
     if (is_wide_decimal(type)) {
-        unsigned_wide value = (unsigned_wide)wide_at(view, row);
+        seam_uint128 value = (seam_uint128)wide_at(view, row);
         return mixed((uint64_t)(value >> 64), (uint64_t)value);
     }
     return is_timestamp(type) ? velox_timestamp(timestamp_at(view, row), node->format[2])

@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-__extension__ typedef unsigned __int128 uwide;
-
 enum { DECIMAL_DIGITS = 38, FRACTION_DIGITS = 9, EXPONENT_DIGITS = 4 };
 
 struct text {
@@ -99,8 +97,8 @@ static bool take_datetime(struct text *text, int64_t *packed) {
 }
 
 /* Digits with a point among them or none; how many of them stand behind it. */
-static bool take_number(struct text *text, uwide *out, int64_t *behind) {
-    uwide value = 0;
+static bool take_number(struct text *text, seam_uint128 *out, int64_t *behind) {
+    seam_uint128 value = 0;
     int digits = 0, counted = 0;
     *behind = 0;
     for (bool point = false;; text->at++) {
@@ -141,9 +139,9 @@ static bool take_exponent(struct text *text, int64_t *out) {
 }
 
 /* A decimal's unscaled number. No digit is lost, and none may be too many. */
-static bool take_decimal(struct text *text, int32_t scale, uwide limit, uwide *out) {
+static bool take_decimal(struct text *text, int32_t scale, seam_uint128 limit, seam_uint128 *out) {
     bool negative = take(text, '-');
-    uwide value;
+    seam_uint128 value;
     int64_t behind, exponent;
     if (!take_number(text, &value, &behind) || !take_exponent(text, &exponent)) {
         return false;
@@ -170,10 +168,10 @@ bool seam_engine_has_texts(int32_t kind) {
            (kind >= SEAM_COLUMN_DATETIME && kind <= SEAM_COLUMN_DATETIME_MILLIS);
 }
 
-static bool read_text(const struct seam_engine_texts *texts, uwide limit, struct text text,
+static bool read_text(const struct seam_engine_texts *texts, seam_uint128 limit, struct text text,
                       uint8_t *out) {
     int32_t width = seam_column_width(texts->kind);
-    uwide unscaled = 0;
+    seam_uint128 unscaled = 0;
     int64_t value = 0;
     bool right;
     if (texts->kind == SEAM_COLUMN_DATE) {
@@ -183,14 +181,14 @@ static bool read_text(const struct seam_engine_texts *texts, uwide limit, struct
     } else {
         right = take_datetime(&text, &value);
     }
-    unscaled = seam_column_is_decimal(texts->kind) ? unscaled : (uwide)value;
+    unscaled = seam_column_is_decimal(texts->kind) ? unscaled : (seam_uint128)value;
     memcpy(out, &unscaled, (size_t)width); /* the lower bytes come first */
     return right && text.at == text.end;
 }
 
 int64_t seam_engine_texts_read(const struct seam_engine_texts *texts) {
     int32_t width = seam_column_width(texts->kind);
-    uwide limit = (uwide)seam_power_of_ten(texts->precision);
+    seam_uint128 limit = (seam_uint128)seam_power_of_ten(texts->precision);
     /* Without a letter in any text there are no bytes, and nothing may be added to NULL. */
     const uint8_t *bytes = texts->bytes != NULL ? texts->bytes : (const uint8_t *)"";
     int32_t begin = 0, end;

@@ -11,8 +11,6 @@
 
 enum { BLOCK = 1024 };
 
-__extension__ typedef __int128 wide;
-
 /* Values of a chain: they may lie anywhere. */
 typedef int32_t loose32 __attribute__((aligned(1), may_alias));
 typedef int64_t loose64 __attribute__((aligned(1), may_alias));
@@ -23,8 +21,8 @@ static inline uint64_t kept(const uint8_t *nulls, int64_t i) {
     return nulls == NULL ? ~UINT64_C(0) : (uint64_t)nulls[i] - 1;
 }
 
-static wide wide_at(const uint8_t *in) {
-    wide value;
+static seam_int128 wide_at(const uint8_t *in) {
+    seam_int128 value;
     memcpy(&value, in, sizeof value);
     return value;
 }
@@ -76,7 +74,7 @@ static bool decimals_wrong(const struct seam_engine_values *values, int64_t begi
 }
 
 /* Whether the upper halves alone show all values to be small enough. */
-static bool decimals128_small(const struct seam_engine_values *values, wide most, int64_t begin,
+static bool decimals128_small(const struct seam_engine_values *values, seam_int128 most, int64_t begin,
                               int64_t end) {
     const loose64 *in = (const void *)values->in;
     const uint64_t high = (uint64_t)(most >> 64) - 1;
@@ -89,13 +87,13 @@ static bool decimals128_small(const struct seam_engine_values *values, wide most
 }
 
 static bool decimals128_wrong(const struct seam_engine_values *values, int64_t begin, int64_t end) {
-    wide most = seam_power_of_ten(values->precision) - 1;
+    seam_int128 most = seam_power_of_ten(values->precision) - 1;
     if (most >> 64 > 0 && decimals128_small(values, most, begin, end)) {
         return false;
     }
     uint64_t all = 0;
     for (int64_t i = begin; i < end; i++) {
-        wide value = wide_at(values->in + 16 * i);
+        seam_int128 value = wide_at(values->in + 16 * i);
         all |= (uint64_t)(value > most || value < -most) & kept(values->nulls, i);
     }
     return all != 0;

@@ -1,5 +1,5 @@
 /* One value at a time. */
-#include "seam/vector.h"
+#include "offheap/vector_values.h"
 
 #include <math.h>
 #include <string.h>
@@ -34,9 +34,8 @@ static int too_large(const struct seam_vector *vector, struct seam_error *error)
                      (long long)vector->rows, seam_column_kind_name(vector->type.kind));
 }
 
-/* Whether every child that is there has `rows` rows, as the row to come takes. */
-static int check_children(const struct seam_vector *vector, int64_t rows,
-                          struct seam_error *error) {
+int seam_vector_check_children(const struct seam_vector *vector, int64_t rows,
+                               struct seam_error *error) {
     for (int32_t i = 0; i < vector->n_children; i++) {
         const struct seam_vector *child = &vector->children[i];
         if (child->type.kind != SEAM_COLUMN_UNKNOWN && child->rows != rows) {
@@ -52,7 +51,7 @@ static int check_children(const struct seam_vector *vector, int64_t rows,
 /* Makes ready for a null row: nothing half-appended, and a null in each child of a struct. */
 static int nested_null(struct seam_vector *vector, struct seam_error *error) {
     int64_t rows = vector->offsets == NULL ? vector->rows : vector->offsets[vector->rows];
-    int code = check_children(vector, rows, error);
+    int code = seam_vector_check_children(vector, rows, error);
     if (code != SEAM_OK || vector->offsets != NULL) {
         return code;
     }

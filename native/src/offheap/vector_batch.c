@@ -1,6 +1,8 @@
 /* Many values at once. Every value goes through the function that appends one. */
 #include "seam/vector_batch.h"
 
+#include "offheap/vector_values.h"
+
 #include <string.h>
 
 typedef int (*append_long)(struct seam_vector *, int64_t, struct seam_error *);
@@ -280,19 +282,6 @@ static int check_kind(const struct seam_vector *vector, uint32_t kinds, const ch
     return SEAM_OK;
 }
 
-/* Whether each child that holds anything has `rows` rows. */
-static int check_children(const struct seam_vector *vector, int64_t rows,
-                          struct seam_error *error) {
-    for (int32_t i = 0; i < vector->n_children; i++) {
-        const struct seam_vector *child = &vector->children[i];
-        if (child->type.kind != SEAM_COLUMN_UNKNOWN && child->rows != rows) {
-            return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "child %d has %lld rows instead of %lld",
-                             (int)i, (long long)child->rows, (long long)rows);
-        }
-    }
-    return SEAM_OK;
-}
-
 static int is_null(const uint8_t *nulls, int64_t row) {
     return nulls != NULL && nulls[row] != 0;
 }
@@ -311,7 +300,7 @@ int seam_vector_append_entries(struct seam_vector *vector, const int64_t *counts
         }
         end += counts[i];
     }
-    SEAM_TRY(check_children(vector, end, error));
+    SEAM_TRY(seam_vector_check_children(vector, end, error));
     if (end > SEAM_VECTOR_LIMIT) { /* a map without children */
         return seam_fail(error, SEAM_TOO_LARGE, -1, "%lld entries are too many", (long long)end);
     }
@@ -328,7 +317,7 @@ int seam_vector_append_structs(struct seam_vector *vector, const uint8_t *nulls,
                                struct seam_error *error) {
     uint32_t kinds = UINT32_C(1) << SEAM_COLUMN_STRUCT | UINT32_C(1) << SEAM_COLUMN_VARIANT;
     SEAM_TRY(check_kind(vector, kinds, "fields", error));
-    SEAM_TRY(check_children(vector, vector->rows + n, error));
+    SEAM_TRY(seam_vector_check_children(vector, vector->rows + n, error));
     SEAM_TRY(reserve(vector, n, error));
     for (int64_t i = 0; i < n; i++) {
         vector->nulls[vector->rows] = (uint8_t)is_null(nulls, i);

@@ -26,4 +26,8 @@ void seam_values_nulls(struct seam_vector *vector, const struct seam_node *node,
 int seam_values_write(struct seam_vector *vector, const struct seam_node *node,
                       const struct seam_selection *selection, bool any, struct seam_error *error);
 
+/* SEAM_BAD_ARGUMENT: a child that is there has not `rows` rows, as the row to come takes. */
+int seam_vector_check_children(const struct seam_vector *vector, int64_t rows,
+                               struct seam_error *error);
+
 #endif
