@@ -4,49 +4,17 @@
 #include "seam/merge.h"
 
 #include "check.h"
+#include "sample.h"
 
 #include <stdbool.h>
 #include <string.h>
 
 static struct seam_error error;
 
-/* Arrow structures over arrays of the test; nothing is owned, nothing is released. */
-struct column {
-    struct ArrowSchema schema;
-    struct ArrowArray array;
-    const void *buffers[3];
-};
-
-static void make_column(struct column *column, const char *format, int64_t rows,
+static void make_column(struct sample *column, const char *format, int64_t rows,
                         const void *offsets, const void *data) {
-    *column = (struct column){0};
-    column->schema = (struct ArrowSchema){.format = format, .name = "c"};
-    column->buffers[1] = offsets != NULL ? offsets : data;
-    column->buffers[2] = offsets != NULL ? data : NULL;
-    column->array = (struct ArrowArray){
-        .length = rows, .n_buffers = offsets != NULL ? 3 : 2, .buffers = column->buffers};
-}
-
-struct batch {
-    struct ArrowSchema schema;
-    struct ArrowArray array;
-    struct ArrowSchema *schemas[2];
-    struct ArrowArray *arrays[2];
-};
-
-static void make_batch(struct batch *batch, int64_t rows, struct column *first,
-                       struct column *second) {
-    *batch = (struct batch){0};
-    batch->schemas[0] = &first->schema;
-    batch->arrays[0] = &first->array;
-    int64_t n = second == NULL ? 1 : 2;
-    if (second != NULL) {
-        batch->schemas[1] = &second->schema;
-        batch->arrays[1] = &second->array;
-    }
-    batch->schema =
-        (struct ArrowSchema){.format = "+s", .n_children = n, .children = batch->schemas};
-    batch->array = (struct ArrowArray){.length = rows, .n_children = n, .children = batch->arrays};
+    make(column, format, "c", rows, NULL, offsets != NULL ? offsets : data,
+         offsets != NULL ? data : NULL);
 }
 
 enum { DELETE = -1, KEEP = SEAM_SOURCE_BASE, GONE = SEAM_SOURCE_NONE };
@@ -86,8 +54,8 @@ static void events_meet_the_base_by_the_rules(struct seam_allocator *allocator) 
     for (size_t i = 0; i < sizeof SCENARIOS / sizeof SCENARIOS[0]; i++) {
         const struct scenario *s = &SCENARIOS[i];
         const int64_t keys[4] = {42, 42, 42, 42};
-        struct column key, order, base_key, base_order;
-        struct batch key_batch, order_batch, base_key_batch, base_order_batch;
+        struct sample key, order, base_key, base_order;
+        struct sample key_batch, order_batch, base_key_batch, base_order_batch;
         make_column(&key, "l", s->n_events, NULL, keys);
         make_column(&order, "l", s->n_events, NULL, s->ordering);
         make_column(&base_key, "l", 1, NULL, keys);
@@ -179,14 +147,14 @@ static void versions_fill_each_other(struct seam_allocator *allocator) {
     for (size_t i = 0; i < sizeof FILLINGS / sizeof FILLINGS[0]; i++) {
         const struct filling *f = &FILLINGS[i];
         const int64_t keys[4] = {42, 42, 42, 42};
-        struct column key, order, base_order;
-        struct batch key_batch, order_batch, base_key_batch, base_order_batch;
+        struct sample key, order, base_order;
+        struct sample key_batch, order_batch, base_key_batch, base_order_batch;
         make_column(&key, "l", f->n_events, NULL, keys);
         make_column(&order, "l", f->n_events, NULL, f->ordering);
         make_column(&base_order, "l", 1, NULL, &f->base_ordering);
         make_batch(&key_batch, f->n_events, &key, NULL);
         make_batch(&order_batch, f->n_events, &order, NULL);
-        struct column base_key = key;
+        struct sample base_key = key;
         base_key.array.length = 1;
         make_batch(&base_key_batch, 1, &base_key, NULL);
         make_batch(&base_order_batch, 1, &base_order, NULL);
@@ -213,8 +181,8 @@ static void null_ordering_values_have_no_order(struct seam_allocator *allocator)
     const int64_t keys[] = {1, 1}, orders[] = {0, 5};
     const uint8_t valid[] = {0x02}, none[] = {0x00};
     const int32_t rows[] = {0, 1};
-    struct column key, order;
-    struct batch key_batch, order_batch;
+    struct sample key, order;
+    struct sample key_batch, order_batch;
     make_column(&key, "l", 2, NULL, keys);
     make_column(&order, "l", 2, NULL, orders);
     order.buffers[0] = valid;
@@ -239,8 +207,8 @@ static void null_ordering_values_have_no_order(struct seam_allocator *allocator)
     CHECK(sources[0] == 1 && sources[1] == KEEP);
     seam_merge_free(merge);
     CHECK_OK(seam_merge_new(allocator, &events, &merge, &error));
-    struct column known;
-    struct batch known_batch;
+    struct sample known;
+    struct sample known_batch;
     make_column(&known, "l", 2, NULL, orders);
     make_batch(&known_batch, 2, &known, NULL);
     CHECK(seam_merge_probe(merge, &key_batch.schema, &key_batch.array, &known_batch.schema,
@@ -254,8 +222,8 @@ static void composite_keys_and_leftovers(struct seam_allocator *allocator) {
     const int64_t orders[] = {7, 1, 1, 9};
     const int32_t text_offsets[] = {0, 1, 2, 3, 4};
     const int32_t rows[] = {0, 1, 2, 3};
-    struct column order, text;
-    struct batch batch, base;
+    struct sample order, text;
+    struct sample batch, base;
     make_column(&order, "l", 4, NULL, orders);
     make_column(&text, "u", 4, text_offsets, "abab");
     make_batch(&batch, 4, &order, &text);
@@ -264,7 +232,7 @@ static void composite_keys_and_leftovers(struct seam_allocator *allocator) {
     CHECK_OK(seam_merge_new(allocator, &events, &merge, &error));
 
     const int64_t base_orders[] = {1, 1, 1, 7};
-    struct column base_order, base_text;
+    struct sample base_order, base_text;
     make_column(&base_order, "l", 4, NULL, base_orders);
     make_column(&base_text, "u", 4, text_offsets, "bbab");
     make_batch(&base, 4, &base_order, &base_text);
@@ -292,8 +260,8 @@ static void every_nan_is_one_key(struct seam_allocator *allocator, const char *f
                                  bool composite) {
     const int32_t rows[] = {DELETE, DELETE};
     const int64_t same[] = {1, 1, 1, 1, 1, 1, 1};
-    struct column key, base_key, other;
-    struct batch keys, base_keys;
+    struct sample key, base_key, other;
+    struct sample keys, base_keys;
     make_column(&key, format, 2, NULL, deleted);
     make_column(&base_key, format, 7, NULL, base);
     make_column(&other, "l", 7, NULL, same);
@@ -336,8 +304,8 @@ static void a_key_of_another_type_is_refused(struct seam_allocator *allocator) {
     const int64_t wide[] = {1};
     const int32_t narrow[] = {1};
     const int32_t rows[] = {0};
-    struct column log_key, base_key;
-    struct batch log_batch, base_batch;
+    struct sample log_key, base_key;
+    struct sample log_batch, base_batch;
     make_column(&log_key, "l", 1, NULL, wide);
     make_column(&base_key, "i", 1, NULL, narrow);
     make_batch(&log_batch, 1, &log_key, NULL);
@@ -356,7 +324,7 @@ static const int32_t SOURCES[] = {KEEP, 1, GONE, KEEP, 0};
 static void check_text(struct seam_allocator *allocator, const struct seam_plan *plan) {
     const int32_t base_offsets[] = {0, 2, 4, 6, 8, 10};
     const int32_t log_offsets[] = {0, 0, 12};
-    struct column base, log;
+    struct sample base, log;
     struct ArrowArray out;
     make_column(&base, "u", 5, base_offsets, "b0b1b2b3b4");
     make_column(&log, "u", 2, log_offsets, "long-log-one");
@@ -372,7 +340,7 @@ static void check_fixed(struct seam_allocator *allocator, const struct seam_plan
     int64_t base_data[] = {10, 11, 12, 13, 14};
     const int64_t log_data[] = {100, 101};
     const int64_t expected[] = {10, 101, 13, 100};
-    struct column base, log;
+    struct sample base, log;
     struct ArrowArray out;
     make_column(&base, "l", 5, NULL, base_data);
     make_column(&log, "l", 2, NULL, log_data);
@@ -390,7 +358,7 @@ static void check_patched_text(const struct seam_plan *plan) {
     const int32_t odd_offsets[] = {0, 2, 3};
     char base_data[] = "b0b1b2b3b4";
     int32_t patched = 1;
-    struct column base, log;
+    struct sample base, log;
     make_column(&base, "u", 5, offsets, base_data);
     make_column(&log, "u", 2, odd_offsets, "l0l");
     CHECK_OK(seam_patch(plan, &base.schema, &base.array, &log.array, &patched, &error));
@@ -404,7 +372,7 @@ static void check_patched_text(const struct seam_plan *plan) {
 static void check_bits(struct seam_allocator *allocator, const struct seam_plan *plan) {
     const uint8_t base_valid[] = {0x0E}, log_valid[] = {0x01};
     const uint8_t base_data[] = {0x09}, log_data[] = {0x03};
-    struct column base, log;
+    struct sample base, log;
     struct ArrowArray out;
     make_column(&base, "b", 5, NULL, base_data);
     make_column(&log, "b", 2, NULL, log_data);
@@ -432,7 +400,7 @@ static void columns_are_assembled(struct seam_allocator *allocator) {
     check_fixed(allocator, plan);
     check_patched_text(plan);
     check_bits(allocator, plan);
-    struct column nested = {0};
+    struct sample nested = {0};
     make_column(&nested, "+l", 5, NULL, NULL);
     struct ArrowArray out;
     CHECK(seam_assemble(plan, &nested.schema, &nested.array, &nested.array, allocator, &out,
@@ -445,8 +413,8 @@ static int whole_merge(struct seam_allocator *allocator, struct seam_error *out_
     const int64_t keys[] = {1, 2};
     const int32_t rows[] = {0, 1};
     const int32_t offsets[] = {0, 1, 2};
-    struct column key, text;
-    struct batch batch;
+    struct sample key, text;
+    struct sample batch;
     make_column(&key, "l", 2, NULL, keys);
     make_column(&text, "u", 2, offsets, "ab");
     make_batch(&batch, 2, &key, NULL);

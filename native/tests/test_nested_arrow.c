@@ -3,6 +3,7 @@
 #include "seam/table.h"
 
 #include "check.h"
+#include "sample.h"
 
 #include <string.h>
 
@@ -20,34 +21,6 @@ static const struct seam_column_type STRUCT = {.kind = SEAM_COLUMN_STRUCT, CHILD
 static const struct seam_column_type PAIR[] = {{.kind = SEAM_COLUMN_STRING, .name = "$0"},
                                                {.kind = SEAM_COLUMN_INT, .name = "$1"}};
 static const struct seam_column_type MAP = {.kind = SEAM_COLUMN_MAP, CHILDREN(PAIR)};
-
-/* An array with its schema; children are borrowed. */
-struct sample {
-    struct ArrowSchema schema;
-    struct ArrowArray array;
-    const void *buffers[3];
-    struct ArrowSchema *schemas[2];
-    struct ArrowArray *arrays[2];
-};
-
-static void make(struct sample *out, const char *format, const char *name, int64_t length,
-                 const void *validity, const void *first, const void *second) {
-    *out = (struct sample){.schema = {.format = format, .name = name},
-                           .array = {.length = length,
-                                     .null_count = validity == NULL ? 0 : -1,
-                                     .n_buffers = second == NULL ? (first == NULL ? 1 : 2) : 3},
-                           .buffers = {validity, first, second}};
-    out->array.buffers = out->buffers;
-}
-
-static void adopt(struct sample *parent, struct sample *child) {
-    int64_t at = parent->schema.n_children++;
-    parent->schemas[at] = &child->schema;
-    parent->arrays[at] = &child->array;
-    parent->schema.children = parent->schemas;
-    parent->array.children = parent->arrays;
-    parent->array.n_children = at + 1;
-}
 
 static int append(struct seam_vector *vector, struct sample *sample, struct seam_error *out) {
     return seam_vector_append_arrow(vector, &sample->schema, &sample->array, out);

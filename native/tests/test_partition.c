@@ -4,6 +4,7 @@
 #include "seam/partition.h"
 
 #include "check.h"
+#include "sample.h"
 
 #include <string.h>
 
@@ -11,50 +12,25 @@ static struct seam_error error;
 
 enum { ROWS = 300 };
 
-/* A batch of a key and a text, over arrays of the test. */
+/* A batch of a key and a text. */
 struct batch {
     int64_t keys[ROWS];
     int32_t offsets[ROWS + 1];
     char text[ROWS * 8];
-    const void *key_buffers[2];
-    const void *text_buffers[3];
-    struct ArrowArray arrays[2];
-    struct ArrowArray *children[2];
-    struct ArrowSchema schemas[2];
-    struct ArrowSchema *schema_children[2];
-    const void *root_buffers[1];
-    struct ArrowArray array;
-    struct ArrowSchema schema;
+    struct sample key, texts, all;
 };
 
-static void make_batch(struct batch *batch) {
-    memset(batch, 0, sizeof *batch);
+static void make_rows(struct batch *batch) {
+    batch->offsets[0] = 0;
     for (int i = 0; i < ROWS; i++) {
         int size = i % 7;
         batch->keys[i] = i;
         memset(batch->text + batch->offsets[i], 'a' + i % 26, (size_t)size);
         batch->offsets[i + 1] = batch->offsets[i] + size;
     }
-    batch->key_buffers[1] = batch->keys;
-    batch->text_buffers[1] = batch->offsets;
-    batch->text_buffers[2] = batch->text;
-    batch->arrays[0] =
-        (struct ArrowArray){.length = ROWS, .n_buffers = 2, .buffers = batch->key_buffers};
-    batch->arrays[1] =
-        (struct ArrowArray){.length = ROWS, .n_buffers = 3, .buffers = batch->text_buffers};
-    batch->schemas[0] = (struct ArrowSchema){.format = "l", .name = "key"};
-    batch->schemas[1] = (struct ArrowSchema){.format = "u", .name = "text"};
-    for (int i = 0; i < 2; i++) {
-        batch->children[i] = &batch->arrays[i];
-        batch->schema_children[i] = &batch->schemas[i];
-    }
-    batch->array = (struct ArrowArray){.length = ROWS,
-                                       .n_buffers = 1,
-                                       .buffers = batch->root_buffers,
-                                       .n_children = 2,
-                                       .children = batch->children};
-    batch->schema =
-        (struct ArrowSchema){.format = "+s", .n_children = 2, .children = batch->schema_children};
+    make(&batch->key, "l", "key", ROWS, NULL, batch->keys, NULL);
+    make(&batch->texts, "u", "text", ROWS, NULL, batch->offsets, batch->text);
+    make_batch(&batch->all, ROWS, &batch->key, &batch->texts);
 }
 
 static const int32_t KEYS[] = {0};
@@ -98,12 +74,12 @@ static int deal(struct seam_allocator *allocator, struct seam_error *out) {
     struct seam_partitioner *partitioner;
     int64_t last[CHANNELS] = {-1, -1, -1, -1, -1};
     int64_t rows = 0;
-    make_batch(&batch);
+    make_rows(&batch);
     int code = seam_partitioner_new(allocator, &rule, &partitioner, out);
     if (code != SEAM_OK) {
         return code;
     }
-    code = seam_partitioner_append(partitioner, &batch.schema, &batch.array, out);
+    code = seam_partitioner_append(partitioner, &batch.all.schema, &batch.all.array, out);
     if (code == SEAM_OK) {
         code = seam_partitioner_flush(partitioner, -1, out);
     }
@@ -131,11 +107,11 @@ static int split(struct seam_allocator *allocator, struct seam_error *out) {
     struct seam_partitioner *partitioner;
     int32_t starts[CHANNELS + 1];
     struct ArrowArray whole;
-    make_batch(&batch);
+    make_rows(&batch);
     int code = seam_partitioner_new(allocator, &rule, &partitioner, out);
     for (int turn = 0; code == SEAM_OK && turn < 2; turn++) {
         code =
-            seam_partitioner_split(partitioner, &batch.schema, &batch.array, starts, &whole, out);
+            seam_partitioner_split(partitioner, &batch.all.schema, &batch.all.array, starts, &whole, out);
         if (code == SEAM_OK) {
             int64_t last[CHANNELS] = {-1, -1, -1, -1, -1};
             const int64_t *keys = whole.children[0]->buffers[1];
@@ -171,10 +147,10 @@ static void chunks_that_wait_are_given_back(void) {
     struct seam_allocator *allocator = seam_allocator_new(0);
     struct seam_partition_rule rule = rule_of(2, 10);
     struct seam_partitioner *partitioner;
-    make_batch(&batch);
+    make_rows(&batch);
     CHECK_OK(seam_partitioner_new(allocator, &rule, &partitioner, &error));
-    CHECK_OK(seam_partitioner_append(partitioner, &batch.schema, &batch.array, &error));
-    CHECK_OK(seam_partitioner_append(partitioner, &batch.schema, &batch.array, &error));
+    CHECK_OK(seam_partitioner_append(partitioner, &batch.all.schema, &batch.all.array, &error));
+    CHECK_OK(seam_partitioner_append(partitioner, &batch.all.schema, &batch.all.array, &error));
     seam_partitioner_free(partitioner);
     CHECK(live_blocks(allocator) == 0);
     seam_allocator_release(allocator);

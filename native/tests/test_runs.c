@@ -3,44 +3,22 @@
 #include "seam/runs.h"
 
 #include "check.h"
+#include "sample.h"
 
 #include <string.h>
 
 static struct seam_error error;
 
-enum { COLUMNS = 2 };
-
-/* A batch of a key and an order, both longs, over arrays of the test. */
+/* A batch of a key and an order, both longs. */
 struct batch {
-    const void *buffers[COLUMNS][2];
-    const void *root_buffers[1];
-    struct ArrowArray columns[COLUMNS];
-    struct ArrowArray *children[COLUMNS];
-    struct ArrowSchema column_schemas[COLUMNS];
-    struct ArrowSchema *schema_children[COLUMNS];
-    struct ArrowArray array;
-    struct ArrowSchema schema;
+    struct sample key, order, all;
 };
 
-static void make_batch(struct batch *batch, const int64_t *keys, const int64_t *order,
-                       int64_t rows) {
-    const int64_t *values[COLUMNS] = {keys, order};
-    memset(batch, 0, sizeof *batch);
-    for (int i = 0; i < COLUMNS; i++) {
-        batch->buffers[i][1] = values[i];
-        batch->columns[i] =
-            (struct ArrowArray){.length = rows, .n_buffers = 2, .buffers = batch->buffers[i]};
-        batch->column_schemas[i] = (struct ArrowSchema){.format = "l", .name = "column"};
-        batch->children[i] = &batch->columns[i];
-        batch->schema_children[i] = &batch->column_schemas[i];
-    }
-    batch->array = (struct ArrowArray){.length = rows,
-                                       .n_buffers = 1,
-                                       .buffers = batch->root_buffers,
-                                       .n_children = COLUMNS,
-                                       .children = batch->children};
-    batch->schema = (struct ArrowSchema){
-        .format = "+s", .n_children = COLUMNS, .children = batch->schema_children};
+static void make_rows(struct batch *batch, const int64_t *keys, const int64_t *order,
+                      int64_t rows) {
+    make(&batch->key, "l", "column", rows, NULL, keys, NULL);
+    make(&batch->order, "l", "column", rows, NULL, order, NULL);
+    make_batch(&batch->all, rows, &batch->key, &batch->order);
 }
 
 static const int64_t KEYS[3][4] = {{-3, 1, 2, 9}, {1, 2, 3, 4}, {2, 4, 9, 10}};
@@ -66,8 +44,8 @@ static int merge_last(struct seam_allocator *allocator, struct seam_error *failu
         } else if (wanted >= 0) {
             int at = 2 * given[wanted];
             struct batch *batch = &batches[wanted][given[wanted]++];
-            make_batch(batch, KEYS[wanted] + at, ORDER[wanted] + at, 2);
-            code = seam_runs_add(runs, wanted, &batch->schema, &batch->array, KINDS[wanted] + at,
+            make_rows(batch, KEYS[wanted] + at, ORDER[wanted] + at, 2);
+            code = seam_runs_add(runs, wanted, &batch->all.schema, &batch->all.array, KINDS[wanted] + at,
                                  wanted == 0 ? sources + at : NULL, failure);
         } else {
             code = seam_runs_next(runs, 1, &out, failure);
@@ -113,9 +91,9 @@ static void all_rows_come_out_in_order(void) {
     struct seam_runs_rows out;
     CHECK_OK(seam_runs_new(allocator, &options, &runs, &error));
     for (int32_t i = 0; i < 2; i++) {
-        make_batch(&batches[i], KEYS[i], ORDER[i], 4);
+        make_rows(&batches[i], KEYS[i], ORDER[i], 4);
         CHECK_OK(
-            seam_runs_add(runs, i, &batches[i].schema, &batches[i].array, KINDS[i], NULL, &error));
+            seam_runs_add(runs, i, &batches[i].all.schema, &batches[i].all.array, KINDS[i], NULL, &error));
     }
     CHECK_OK(seam_runs_next(runs, 100, &out, &error));
     /* Keys -3, 1 (descending: the larger order is older), 2, 3; then 4, a retract, is passed over.
@@ -145,16 +123,16 @@ static void what_does_not_ascend_or_is_not_wanted_is_refused(void) {
     struct seam_runs_rows out;
     const int64_t twice[2] = {2, 2}, below[1] = {1}, fine[1] = {5};
     CHECK_OK(seam_runs_new(allocator, &options, &runs, &error));
-    make_batch(&batch, twice, twice, 2);
-    CHECK(seam_runs_add(runs, 0, &batch.schema, &batch.array, NULL, NULL, &error) ==
+    make_rows(&batch, twice, twice, 2);
+    CHECK(seam_runs_add(runs, 0, &batch.all.schema, &batch.all.array, NULL, NULL, &error) ==
           SEAM_BAD_INPUT);
-    make_batch(&batch, fine, fine, 1);
-    CHECK_OK(seam_runs_add(runs, 0, &batch.schema, &batch.array, NULL, NULL, &error));
-    CHECK(seam_runs_add(runs, 0, &batch.schema, &batch.array, NULL, NULL, &error) ==
+    make_rows(&batch, fine, fine, 1);
+    CHECK_OK(seam_runs_add(runs, 0, &batch.all.schema, &batch.all.array, NULL, NULL, &error));
+    CHECK(seam_runs_add(runs, 0, &batch.all.schema, &batch.all.array, NULL, NULL, &error) ==
           SEAM_BAD_ARGUMENT);
     CHECK_OK(seam_runs_next(runs, 10, &out, &error));
-    make_batch(&batch, below, below, 1);
-    CHECK(seam_runs_add(runs, 0, &batch.schema, &batch.array, NULL, NULL, &error) ==
+    make_rows(&batch, below, below, 1);
+    CHECK(seam_runs_add(runs, 0, &batch.all.schema, &batch.all.array, NULL, NULL, &error) ==
           SEAM_BAD_INPUT);
     seam_runs_free(runs);
     options.n_keys = 0;

@@ -3,37 +3,20 @@
 #include "seam/sorted_merge.h"
 
 #include "check.h"
+#include "sample.h"
 
 #include <string.h>
 
 static struct seam_error error;
 
-/* A batch of one column of longs, over an array of the test. */
+/* A batch of one column of longs. */
 struct batch {
-    const void *buffers[2];
-    const void *root_buffers[1];
-    struct ArrowArray column;
-    struct ArrowArray *children[1];
-    struct ArrowSchema column_schema;
-    struct ArrowSchema *schema_children[1];
-    struct ArrowArray array;
-    struct ArrowSchema schema;
+    struct sample key, all;
 };
 
-static void make_batch(struct batch *batch, const int64_t *values, int64_t rows) {
-    memset(batch, 0, sizeof *batch);
-    batch->buffers[1] = values;
-    batch->column = (struct ArrowArray){.length = rows, .n_buffers = 2, .buffers = batch->buffers};
-    batch->column_schema = (struct ArrowSchema){.format = "l", .name = "key"};
-    batch->children[0] = &batch->column;
-    batch->schema_children[0] = &batch->column_schema;
-    batch->array = (struct ArrowArray){.length = rows,
-                                       .n_buffers = 1,
-                                       .buffers = batch->root_buffers,
-                                       .n_children = 1,
-                                       .children = batch->children};
-    batch->schema =
-        (struct ArrowSchema){.format = "+s", .n_children = 1, .children = batch->schema_children};
+static void make_rows(struct batch *batch, const int64_t *values, int64_t rows) {
+    make(&batch->key, "l", "key", rows, NULL, values, NULL);
+    make_batch(&batch->all, rows, &batch->key, NULL);
 }
 
 static const struct seam_order_key ORDER[] = {{.column = 0, .descending = 0, .nulls_first = 0}};
@@ -55,9 +38,9 @@ static int merge_all(struct seam_allocator *allocator, struct seam_error *failur
             code = seam_sorted_merge_end(merge, wanted, failure);
         } else if (wanted >= 0) {
             struct batch *batch = &batches[wanted][given[wanted]];
-            make_batch(batch, VALUES[wanted] + 2 * given[wanted], 2);
+            make_rows(batch, VALUES[wanted] + 2 * given[wanted], 2);
             given[wanted] += 1;
-            code = seam_sorted_merge_add(merge, wanted, &batch->schema, &batch->array, failure);
+            code = seam_sorted_merge_add(merge, wanted, &batch->all.schema, &batch->all.array, failure);
         } else {
             code = seam_sorted_merge_next(merge, &chunk, &got, failure);
             if (code == SEAM_OK && !got && seam_sorted_merge_wants(merge) < 0) {
@@ -87,9 +70,9 @@ static void what_is_not_sorted_or_wanted_is_refused(void) {
     struct seam_sorted_merge *merge;
     static struct batch batch;
     const int64_t values[2] = {2, 1};
-    make_batch(&batch, values, 2);
+    make_rows(&batch, values, 2);
     CHECK_OK(seam_sorted_merge_new(allocator, ORDER, 1, 1, 5, &merge, &error));
-    CHECK(seam_sorted_merge_add(merge, 0, &batch.schema, &batch.array, &error) == SEAM_BAD_INPUT);
+    CHECK(seam_sorted_merge_add(merge, 0, &batch.all.schema, &batch.all.array, &error) == SEAM_BAD_INPUT);
     CHECK(seam_sorted_merge_end(merge, 1, &error) == SEAM_BAD_ARGUMENT);
     seam_sorted_merge_free(merge);
     CHECK(seam_sorted_merge_new(allocator, ORDER, 1, 0, 5, &merge, &error) == SEAM_BAD_ARGUMENT);
@@ -105,24 +88,24 @@ static int merge_bounded(struct seam_allocator *allocator, struct seam_error *fa
     static const int64_t want[5] = {1, 5, 5, 5, 8};
     struct ArrowArray chunk;
     int32_t got = 0;
-    make_batch(&first, rows, 4);
+    make_rows(&first, rows, 4);
     int code = seam_sorted_merge_new(allocator, ORDER, 1, 2, 5, &merge, failure);
     if (code == SEAM_OK) {
-        code = seam_sorted_merge_add(merge, 0, &first.schema, &first.array, failure);
+        code = seam_sorted_merge_add(merge, 0, &first.all.schema, &first.all.array, failure);
     }
     for (int i = 0; code == SEAM_OK && i < 3; i++) {
         CHECK(seam_sorted_merge_wants(merge) == 1);
-        make_batch(&bound, bounds + i, 1);
-        code = seam_sorted_merge_bound(merge, 1, &bound.schema, &bound.array, failure);
+        make_rows(&bound, bounds + i, 1);
+        code = seam_sorted_merge_bound(merge, 1, &bound.all.schema, &bound.all.array, failure);
         if (code == SEAM_OK) {
             CHECK(seam_sorted_merge_wants(merge) == -1 || i == 2);
             code = seam_sorted_merge_next(merge, &chunk, &got, failure);
             CHECK(!got);
         }
     }
-    make_batch(&last, end, 1);
+    make_rows(&last, end, 1);
     if (code == SEAM_OK) {
-        code = seam_sorted_merge_add(merge, 1, &last.schema, &last.array, failure);
+        code = seam_sorted_merge_add(merge, 1, &last.all.schema, &last.all.array, failure);
     }
     for (int32_t i = 0; code == SEAM_OK && !got; i++) {
         int32_t wanted = seam_sorted_merge_wants(merge);
@@ -147,13 +130,13 @@ static void what_comes_before_its_bound_is_refused(void) {
     static struct batch batch;
     const int64_t values[2] = {2, 1};
     CHECK_OK(seam_sorted_merge_new(allocator, ORDER, 1, 1, 5, &merge, &error));
-    make_batch(&batch, values, 1);
-    CHECK_OK(seam_sorted_merge_bound(merge, 0, &batch.schema, &batch.array, &error));
-    make_batch(&batch, values + 1, 1);
-    CHECK(seam_sorted_merge_add(merge, 0, &batch.schema, &batch.array, &error) == SEAM_BAD_INPUT);
-    CHECK(seam_sorted_merge_bound(merge, 0, &batch.schema, &batch.array, &error) == SEAM_BAD_INPUT);
-    make_batch(&batch, values, 2);
-    CHECK(seam_sorted_merge_bound(merge, 0, &batch.schema, &batch.array, &error) ==
+    make_rows(&batch, values, 1);
+    CHECK_OK(seam_sorted_merge_bound(merge, 0, &batch.all.schema, &batch.all.array, &error));
+    make_rows(&batch, values + 1, 1);
+    CHECK(seam_sorted_merge_add(merge, 0, &batch.all.schema, &batch.all.array, &error) == SEAM_BAD_INPUT);
+    CHECK(seam_sorted_merge_bound(merge, 0, &batch.all.schema, &batch.all.array, &error) == SEAM_BAD_INPUT);
+    make_rows(&batch, values, 2);
+    CHECK(seam_sorted_merge_bound(merge, 0, &batch.all.schema, &batch.all.array, &error) ==
           SEAM_BAD_ARGUMENT);
     seam_sorted_merge_free(merge);
     CHECK(live_blocks(allocator) == 0);
