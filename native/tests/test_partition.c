@@ -110,8 +110,8 @@ static int split(struct seam_allocator *allocator, struct seam_error *out) {
     make_rows(&batch);
     int code = seam_partitioner_new(allocator, &rule, &partitioner, out);
     for (int turn = 0; code == SEAM_OK && turn < 2; turn++) {
-        code =
-            seam_partitioner_split(partitioner, &batch.all.schema, &batch.all.array, starts, &whole, out);
+        code = seam_partitioner_split(partitioner, &batch.all.schema, &batch.all.array, starts,
+                                      &whole, out);
         if (code == SEAM_OK) {
             int64_t last[CHANNELS] = {-1, -1, -1, -1, -1};
             const int64_t *keys = whole.children[0]->buffers[1];

@@ -45,8 +45,8 @@ static int merge_last(struct seam_allocator *allocator, struct seam_error *failu
             int at = 2 * given[wanted];
             struct batch *batch = &batches[wanted][given[wanted]++];
             make_rows(batch, KEYS[wanted] + at, ORDER[wanted] + at, 2);
-            code = seam_runs_add(runs, wanted, &batch->all.schema, &batch->all.array, KINDS[wanted] + at,
-                                 wanted == 0 ? sources + at : NULL, failure);
+            code = seam_runs_add(runs, wanted, &batch->all.schema, &batch->all.array,
+                                 KINDS[wanted] + at, wanted == 0 ? sources + at : NULL, failure);
         } else {
             code = seam_runs_next(runs, 1, &out, failure);
             int over = 1;
@@ -92,8 +92,8 @@ static void all_rows_come_out_in_order(void) {
     CHECK_OK(seam_runs_new(allocator, &options, &runs, &error));
     for (int32_t i = 0; i < 2; i++) {
         make_rows(&batches[i], KEYS[i], ORDER[i], 4);
-        CHECK_OK(
-            seam_runs_add(runs, i, &batches[i].all.schema, &batches[i].all.array, KINDS[i], NULL, &error));
+        CHECK_OK(seam_runs_add(runs, i, &batches[i].all.schema, &batches[i].all.array, KINDS[i],
+                               NULL, &error));
     }
     CHECK_OK(seam_runs_next(runs, 100, &out, &error));
     /* Keys -3, 1 (descending: the larger order is older), 2, 3; then 4, a retract, is passed over.

@@ -40,7 +40,8 @@ static int merge_all(struct seam_allocator *allocator, struct seam_error *failur
             struct batch *batch = &batches[wanted][given[wanted]];
             make_rows(batch, VALUES[wanted] + 2 * given[wanted], 2);
             given[wanted] += 1;
-            code = seam_sorted_merge_add(merge, wanted, &batch->all.schema, &batch->all.array, failure);
+            code = seam_sorted_merge_add(merge, wanted, &batch->all.schema, &batch->all.array,
+                                         failure);
         } else {
             code = seam_sorted_merge_next(merge, &chunk, &got, failure);
             if (code == SEAM_OK && !got && seam_sorted_merge_wants(merge) < 0) {
@@ -72,7 +73,8 @@ static void what_is_not_sorted_or_wanted_is_refused(void) {
     const int64_t values[2] = {2, 1};
     make_rows(&batch, values, 2);
     CHECK_OK(seam_sorted_merge_new(allocator, ORDER, 1, 1, 5, &merge, &error));
-    CHECK(seam_sorted_merge_add(merge, 0, &batch.all.schema, &batch.all.array, &error) == SEAM_BAD_INPUT);
+    CHECK(seam_sorted_merge_add(merge, 0, &batch.all.schema, &batch.all.array, &error) ==
+          SEAM_BAD_INPUT);
     CHECK(seam_sorted_merge_end(merge, 1, &error) == SEAM_BAD_ARGUMENT);
     seam_sorted_merge_free(merge);
     CHECK(seam_sorted_merge_new(allocator, ORDER, 1, 0, 5, &merge, &error) == SEAM_BAD_ARGUMENT);
@@ -133,8 +135,10 @@ static void what_comes_before_its_bound_is_refused(void) {
     make_rows(&batch, values, 1);
     CHECK_OK(seam_sorted_merge_bound(merge, 0, &batch.all.schema, &batch.all.array, &error));
     make_rows(&batch, values + 1, 1);
-    CHECK(seam_sorted_merge_add(merge, 0, &batch.all.schema, &batch.all.array, &error) == SEAM_BAD_INPUT);
-    CHECK(seam_sorted_merge_bound(merge, 0, &batch.all.schema, &batch.all.array, &error) == SEAM_BAD_INPUT);
+    CHECK(seam_sorted_merge_add(merge, 0, &batch.all.schema, &batch.all.array, &error) ==
+          SEAM_BAD_INPUT);
+    CHECK(seam_sorted_merge_bound(merge, 0, &batch.all.schema, &batch.all.array, &error) ==
+          SEAM_BAD_INPUT);
     make_rows(&batch, values, 2);
     CHECK(seam_sorted_merge_bound(merge, 0, &batch.all.schema, &batch.all.array, &error) ==
           SEAM_BAD_ARGUMENT);

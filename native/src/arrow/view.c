@@ -254,8 +254,8 @@ bool seam_view_equal(const struct seam_view *a, int64_t i, const struct seam_vie
 /* One multiplication of 64 by 64 bits to 128, both halves folded together: every input bit reaches
  * every output bit, at a third of the price of a full avalanche. */
 static inline uint64_t combine(uint64_t hash, uint64_t value) {
-    seam_uint128 product =
-        (seam_uint128)(value ^ UINT64_C(0x9E3779B97F4A7C15)) * ((hash ^ UINT64_C(0xD6E8FEB86659FD93)) | 1);
+    seam_uint128 product = (seam_uint128)(value ^ UINT64_C(0x9E3779B97F4A7C15)) *
+                           ((hash ^ UINT64_C(0xD6E8FEB86659FD93)) | 1);
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 

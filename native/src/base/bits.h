@@ -36,8 +36,8 @@ static inline uint64_t seam_expand(const uint8_t *bits, int64_t offset, int64_t 
     return any;
 }
 
-/* Bit 0 of each of eight bytes as one byte, the first of them lowest: no two of the partial products
- * meet. */
+/* Bit 0 of each of eight bytes as one byte, the first of them lowest: no two of the partial
+ * products meet. */
 static inline uint8_t seam_pack8(uint64_t word) {
     return (uint8_t)((word & UINT64_C(0x0101010101010101)) * UINT64_C(0x0102040810204080) >> 56);
 }

@@ -74,8 +74,8 @@ static bool decimals_wrong(const struct seam_engine_values *values, int64_t begi
 }
 
 /* Whether the upper halves alone show all values to be small enough. */
-static bool decimals128_small(const struct seam_engine_values *values, seam_int128 most, int64_t begin,
-                              int64_t end) {
+static bool decimals128_small(const struct seam_engine_values *values, seam_int128 most,
+                              int64_t begin, int64_t end) {
     const loose64 *in = (const void *)values->in;
     const uint64_t high = (uint64_t)(most >> 64) - 1;
     uint64_t all = 0;

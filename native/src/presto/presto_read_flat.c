@@ -86,8 +86,8 @@ int64_t presto_first_fall(const int32_t *offsets, int64_t rows) {
 }
 
 static int check_text(struct presto_reader *reader, const struct presto_column *out, int64_t at) {
-    int64_t row = seam_utf8_first_bad(out->data, (const uint8_t *)out->offsets, out->length,
-                                      out->validity);
+    int64_t row =
+        seam_utf8_first_bad(out->data, (const uint8_t *)out->offsets, out->length, out->validity);
     return row == out->length
                ? SEAM_OK
                : PRESTO_FAIL(reader, at + out->offsets[row], "column '%s': row %lld is not UTF-8",
