@@ -109,6 +109,11 @@ class MetastoreTable:
     parameters: Mapping[str, str]
     serde_parameters: Mapping[str, str]  # properties of its serde
 
+    @property
+    def properties(self) -> dict[str, str]:
+        """Those of its serde, over which the table's own lie, as in Hive and Trino."""
+        return {**self.serde_parameters, **self.parameters}
+
 
 @dataclass(frozen=True)
 class MetastorePartition:
@@ -259,8 +264,7 @@ _AVRO_SERDE = "serde2.avro.AvroSerDe"
 
 def _has_avro_schema(table: MetastoreTable) -> bool:
     """Whether a table's columns are those of an Avro schema, which its properties may change."""
-    stated = {**table.serde_parameters, **table.parameters}
-    schemas = (stated.get(f"avro.schema.{word}", "none") for word in ("literal", "url"))
+    schemas = (table.properties.get(f"avro.schema.{word}", "none") for word in ("literal", "url"))
     return table.serde.endswith(_AVRO_SERDE) and any(one != "none" for one in schemas)
 
 

@@ -86,11 +86,6 @@ class CatalogTable(Table):
             raise InputError(f"{entry.name}: the metastore tells no folder or file of the table")
         return local_path(stated)
 
-    @property
-    def _properties(self) -> dict[str, str]:
-        """Those of the serde of a Hive table, over which the table's own lie."""
-        return {**self.entry.serde_parameters, **self.entry.parameters}
-
     def _hive_options(self) -> dict[str, Any]:
         entry = self.entry
         if entry.partitions and entry.parameters.get(_PROJECTED, "").lower() == "true":
@@ -106,14 +101,14 @@ class CatalogTable(Table):
             "columns": entry.columns,
             "partitions": entry.partitions,
             "file_format": _file_format(entry, str(entry.name)),
-            "properties": self._properties,
+            "properties": entry.properties,
             "folders": self._folders if is_named else None,
         }
 
     def _folders(self) -> list[PartitionFolder]:
         """The partitions, those that are stored in another way than the table with how."""
         entry = self.entry
-        own = _file_format(entry, str(entry.name)), self._properties
+        own = _file_format(entry, str(entry.name)), entry.properties
         columns, found = [*entry.columns.items()], []
         for one in _METASTORE.partitions(entry.name, self._max_age_s):
             # Hive lays those of a partition's serde over the table's.
